@@ -1,0 +1,112 @@
+# How the rooms under src/ become object libraries, the shared library and test programs.
+
+add_library(tilert_flags INTERFACE)
+target_compile_options(tilert_flags INTERFACE -Wall -Wextra -ffp-contract=off
+  $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>)
+if(TILERT_WERROR)
+  target_compile_options(tilert_flags INTERFACE -Werror)
+endif()
+if(TILERT_SANITIZE)
+  target_compile_options(tilert_flags INTERFACE -fsanitize=${TILERT_SANITIZE} -fno-omit-frame-pointer -g)
+  target_link_options(tilert_flags INTERFACE -fsanitize=${TILERT_SANITIZE})
+endif()
+
+set_property(GLOBAL PROPERTY TILERT_ROOMS "")
+
+# tilert_room(name DEPENDS rooms...): src/<name>/*.cpp as one object library, and tests/<name>/*.cpp as the program
+# test_<name>, each of whose cases CTest lists. A room without sources yet is an interface target.
+function(tilert_room name)
+  cmake_parse_arguments(arg "" "" "DEPENDS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
+  if(sources)
+    add_library(tilert_${name} OBJECT ${sources})
+    target_include_directories(tilert_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/generated)
+    target_compile_definitions(tilert_${name} PRIVATE TILERT_BUILDING)
+    target_link_libraries(tilert_${name} PRIVATE tilert_flags tilert_external)
+    set_property(GLOBAL APPEND PROPERTY TILERT_ROOMS ${name})
+  endif()
+  set_property(GLOBAL PROPERTY TILERT_ROOM_${name}_DEPENDS "${arg_DEPENDS}")
+endfunction()
+
+add_library(tilert_external INTERFACE)
+target_link_libraries(tilert_external INTERFACE fmt::fmt-header-only nlohmann_json::nlohmann_json SQLite::SQLite3
+  PkgConfig::SODIUM Threads::Threads ${CMAKE_DL_LIBS})
+
+# tilert_embed_device_files(room dir): each file of dir becomes a string in generated/device_files.h.
+function(tilert_embed_device_files room dir)
+  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${dir}/*)
+  set(out ${PROJECT_BINARY_DIR}/generated/device_files.h)
+  add_custom_command(OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${out} "-DFILES=${files}" -P ${PROJECT_SOURCE_DIR}/cmake/EmbedFiles.cmake
+    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/EmbedFiles.cmake VERBATIM)
+  add_custom_target(tilert_device_files DEPENDS ${out})
+  if(TARGET tilert_${room})
+    add_dependencies(tilert_${room} tilert_device_files)
+  endif()
+endfunction()
+
+# The shared library of all rooms, with only tilert_* exported, and tilert_all, the same objects for tests.
+function(tilert_shared_library)
+  get_property(rooms GLOBAL PROPERTY TILERT_ROOMS)
+  set(objects)
+  foreach(room ${rooms})
+    list(APPEND objects $<TARGET_OBJECTS:tilert_${room}>)
+  endforeach()
+  add_library(tilert SHARED ${objects})
+  set_target_properties(tilert PROPERTIES LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION 0)
+  target_include_directories(tilert INTERFACE ${PROJECT_SOURCE_DIR}/include)
+  target_link_libraries(tilert PRIVATE tilert_flags tilert_external)
+  target_link_options(tilert PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/tilert.map -Wl,-z,nodelete
+    -Wl,--no-undefined -Wl,--gc-sections)
+  set_target_properties(tilert PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/tilert.map)
+  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TILERT_SANITIZE)
+    target_link_options(tilert PRIVATE -static-libstdc++ -static-libgcc)
+  endif()
+endfunction()
+
+function(tilert_optional_directory dir)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/${dir}/CMakeLists.txt)
+    add_subdirectory(${dir})
+  endif()
+endfunction()
+
+# All rooms that `room` may use, itself included, as object libraries.
+function(tilert_room_closure room out)
+  set(todo ${room})
+  set(done)
+  while(todo)
+    list(POP_FRONT todo current)
+    if(NOT current IN_LIST done)
+      list(APPEND done ${current})
+      get_property(deps GLOBAL PROPERTY TILERT_ROOM_${current}_DEPENDS)
+      list(APPEND todo ${deps})
+    endif()
+  endwhile()
+  set(${out} ${done} PARENT_SCOPE)
+endfunction()
+
+# tilert_room_test(room [name]): tests/<name>/*.cpp against the objects of `room` and of the rooms below it.
+function(tilert_room_test room)
+  set(name ${room})
+  if(ARGC GREATER 1)
+    set(name ${ARGV1})
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/${name}/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(test_${name} ${sources})
+  target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
+    ${PROJECT_SOURCE_DIR}/tests ${PROJECT_BINARY_DIR}/generated)
+  target_compile_definitions(test_${name} PRIVATE TILERT_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    TILERT_BINARY_DIR="${PROJECT_BINARY_DIR}" TILERT_BUILDING)
+  tilert_room_closure(${room} closure)
+  foreach(used ${closure})
+    if(TARGET tilert_${used})
+      target_sources(test_${name} PRIVATE $<TARGET_OBJECTS:tilert_${used}>)
+    endif()
+  endforeach()
+  target_link_libraries(test_${name} PRIVATE tilert_flags tilert_external GTest::gmock GTest::gtest_main)
+  include(GoogleTest)
+  gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 300)
+endfunction()
