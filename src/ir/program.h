@@ -1,0 +1,128 @@
+// Program: the tile program and, lowered in stages, everything made of it. Carries no device, shape values or pointers.
+// A frozen program is read by any number of threads; a pass works on its own clone.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/stmt.h"
+#include "support/result.h"
+
+namespace tilert::ir {
+
+enum class VarKind : uint8_t {
+  dim,          // a size shared by tensors
+  scalar,       // a scalar parameter
+  block_index,  // which tile of the grid
+  loop,         // of For and Parallel
+  let,
+  thread,       // thread index within the block (lowered code)
+};
+
+struct Var {
+  VarKind kind;
+  DType dtype;
+  std::string name;  // for reading only; not part of keys
+};
+
+// How a dim that is not given a value when compiled is divided among variants.
+struct Bucket {
+  enum class Kind : uint8_t { range, divisor } kind;
+  int64_t low = 0, high = 0;  // range: low <= value <= high
+  int64_t divisor = 1;
+};
+
+struct Dim {
+  VarId var;
+  std::optional<int64_t> value;  // given when compiled
+  std::vector<Bucket> buckets;
+  int64_t divisible = 1;         // the caller's promise, checked at launch
+};
+
+enum class Scope : uint8_t {
+  global,
+  shared,
+  fragment,   // spread over the block's registers
+  scalar,     // var(): one value per block, or private to an iteration inside Parallel
+  local,      // local(): small array, as scalar
+  registers,  // lowered: a per-thread array
+};
+enum class Direction : uint8_t { none, in, out, inout };
+
+struct Buffer {
+  std::string name;
+  DType dtype;
+  Scope scope;
+  std::vector<Expr> shape;    // index; constants except for global buffers
+  std::vector<Expr> strides;  // global: in elements, one per dim; row-major contiguous where the program gave none
+  bool contiguous = true;     // global: strides are the default ones
+  Direction direction = Direction::none;  // global
+  int32_t parameter = -1;     // global: index into Program::parameters (views of one tensor share it)
+  int64_t alignment = 16;     // global: bytes promised, checked at launch
+  bool may_alias = false;
+  uint32_t location = 0;
+  // lowered:
+  int64_t stages = 1;         // ring depth of a staged shared buffer
+  int64_t byte_offset = -1;   // shared: place in the block's arena
+};
+
+struct Parameter {
+  enum class Kind : uint8_t { tensor, scalar } kind;
+  std::string name;
+  BufferId buffer = kNoBuffer;  // tensor
+  VarId var = kNoVar;           // scalar
+};
+
+// Hints of a kernel; zero = recommended. Class B ones change bits within tolerance, class A ones never do.
+struct Hints {
+  int threads = 0;
+  bool threads_fixed = false;
+  int min_blocks_per_sm = 0;
+  int register_cap = 0;
+  int consumer_warpgroups = 0;
+  bool roles_off = false;
+  bool persistent = false;
+};
+
+struct Kernel {
+  std::string name;
+  std::vector<VarId> block_vars;  // 1 to 3, x first
+  std::vector<Expr> grid;         // one extent each, over dims and scalars
+  Block body;
+  Hints hints;
+};
+
+struct Location {
+  std::string file;
+  int line = 0;
+  std::string label;
+};
+
+struct Program {
+  std::string name;
+  std::shared_ptr<Arena> arena = std::make_shared<Arena>();
+  std::vector<Var> vars;
+  std::vector<Dim> dims;
+  std::vector<Buffer> buffers;
+  std::vector<Parameter> parameters;
+  std::vector<Kernel> kernels;
+  std::vector<Location> locations{Location{}};  // [0] is unknown
+
+  VarId add_var(VarKind kind, DType dtype, std::string name_);
+  BufferId add_buffer(Buffer buffer);
+  Expr var(VarId id) const { return arena->variable(id, vars[id].dtype); }
+  const Buffer& buffer(BufferId id) const { return buffers[id]; }
+};
+
+// A deep copy with an arena of its own, in which used variables, buffers and dims are numbered in order of first use
+// and ordinals in order of appearance; what is unused, labels and locations are dropped when `canonical`. Equal
+// programs have equal canonical copies, whatever was declared besides.
+Program clone(const Program& program, bool canonical = false);
+
+// "matmul.cc:41 'scores'", or "operation 7" when no location is known: how messages name a statement.
+std::string describe(const Program& program, const Stmt& stmt);
+
+}  // namespace tilert::ir

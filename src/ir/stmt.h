@@ -1,0 +1,167 @@
+// Statements: a closed variant of plain structs. Tile level first (what a program says), then the lowered kinds
+// (what passes make of it: loops over registers and lanes, moves, calls of primitives). Immutable; shared structure.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "ir/expr.h"
+#include "ir/primitive.h"
+
+namespace tilert::ir {
+
+using BufferId = uint32_t;
+inline constexpr BufferId kNoBuffer = ~0u;
+
+struct Stmt;
+using StmtPtr = std::shared_ptr<const Stmt>;
+using Block = std::vector<StmtPtr>;
+
+// A box of a buffer: offsets (index dtype) and constant extents, one each per dim of the buffer.
+struct Region {
+  BufferId buffer = kNoBuffer;
+  std::vector<Expr> offsets;
+  std::vector<int64_t> extents;
+};
+
+// An element of a buffer. Rank 0 for a var().
+struct Access {
+  BufferId buffer = kNoBuffer;
+  std::vector<Expr> indices;
+};
+
+// ---- tile level ----
+
+struct Alloc {  // declares a shared, fragment, var or local buffer; its elements are undefined from here on
+  BufferId buffer;
+};
+
+enum class CopyPrefer : uint8_t { any, tma, async, sync };
+enum class Eviction : uint8_t { normal, first, last };
+
+// dst = src, casting. Both regions have the same extents once dims of extent 1 are dropped.
+struct Copy {
+  Region src, dst;
+  Expr safe = nullptr;        // value of src elements out of bounds, in src's dtype; null: 0
+  std::vector<Expr> valid;    // empty, or one run-time bound (exclusive) per dim of the global side; null entry: the dim's size
+  CopyPrefer prefer = CopyPrefer::any;
+  bool must = false;          // `prefer` or an error
+  Eviction eviction = Eviction::normal;
+};
+
+struct Fill {
+  Region dst;
+  Expr value;  // of dst's dtype; the same for every element
+};
+
+enum class WarpSplit : uint8_t { automatic, rows, columns, square };
+
+// c = a * b + (accumulate ? c : 0). a is [m, k] ([k, m] when trans_a), b is [k, n] ([n, k] when trans_b), c is [m, n];
+// leading dims of extent 1 are dropped.
+struct Gemm {
+  Region a, b, c;
+  bool trans_a = false, trans_b = false;
+  Expr accumulate;  // bool, uniform
+  WarpSplit split = WarpSplit::automatic;
+};
+
+enum class ReduceOp : uint8_t { sum, prod, max, min, max_nan, min_nan, absmax, abssum, bit_and, bit_or, bit_xor };
+
+// dst = op over dim of src (and dst, when accumulate). dst has src's rank less `dim`, or the same rank with extent 1.
+struct Reduce {
+  ReduceOp op;
+  Region src, dst;
+  int dim;
+  bool accumulate = false;
+};
+
+// Element-wise: every point once, in no order.
+struct Parallel {
+  std::vector<VarId> vars;      // index dtype
+  std::vector<int64_t> extents;
+  Block body;                   // Let, Store, If, serial For, Alloc of var and local
+  bool contract = true;         // multiply-adds may be fused, by our own pass only
+};
+
+enum class ForKind : uint8_t { serial, unrolled, pipelined };
+
+struct For {
+  ForKind kind = ForKind::serial;
+  VarId var;
+  Expr begin, end;   // index dtype, uniform
+  int64_t step = 1;  // not 0; a negative step counts down while var > end
+  int stages = 0;    // pipelined: hint, 0 = recommended
+  Block body;
+};
+
+struct If {
+  Expr condition;  // bool; uniform outside Parallel
+  Block then_body, else_body;
+};
+
+// var = value, or var = buffer[indices]; the read happens here. A global element out of range reads 0 (or `safe`).
+struct Let {
+  VarId var;
+  Expr value = nullptr;   // null: a read
+  Access read;
+};
+
+struct Store {  // a global element out of range is dropped
+  Access to;
+  Expr value;
+};
+
+// Target source text with operands spliced in: $0, $1, ... name them. Code: refused unless the caller allows source.
+struct Inline {
+  std::string target;  // cuda | hip | llvm
+  std::string text;
+  std::vector<std::variant<Expr, Access>> operands;
+};
+
+// ---- lowered (per thread) ----
+
+// Moves `count` consecutive elements between a register buffer and memory, as one access where it can be. Alignment of
+// the memory side is proved by the pass that makes it.
+struct Move {
+  Access dst, src;
+  int64_t count = 1;
+};
+
+struct CallArg {
+  enum class Kind : uint8_t { value, address, registers, text } kind = Kind::value;
+  Expr value = nullptr;   // value
+  Access at;              // address of an element; first of `count` registers
+  int64_t count = 0;
+  std::string text;       // a template argument or literal, spelled as in the target language
+};
+
+struct Call {  // a primitive of device/*; effects follow from its row
+  Primitive primitive;
+  std::vector<CallArg> args;
+};
+
+// The lowered form of one tile operation, under its ordinal; `comment` says which.
+struct Group {
+  std::string comment;
+  Block body;
+};
+
+struct Stmt {
+  using Node = std::variant<Alloc, Copy, Fill, Gemm, Reduce, Parallel, For, If, Let, Store, Inline, Move, Call, Group>;
+  Node node;
+  uint32_t ordinal = 0;    // of the tile operation it comes from; unique in the program
+  uint32_t location = 0;   // index into Program::locations; 0 = unknown
+};
+
+template <class T>
+StmtPtr make_stmt(T node, uint32_t ordinal = 0, uint32_t location = 0) {
+  return std::make_shared<const Stmt>(Stmt{Stmt::Node(std::move(node)), ordinal, location});
+}
+template <class... Fs>
+struct Overload : Fs... { using Fs::operator()...; };
+template <class... Fs>
+Overload(Fs...) -> Overload<Fs...>;
+
+}  // namespace tilert::ir
