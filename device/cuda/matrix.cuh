@@ -1,0 +1,85 @@
+// Matrix instructions of a warp: ldmatrix, stmatrix, mma.sync. Lane maps are those of the PTX ISA.
+
+//@ tl_ldmatrix_x1
+TL_DEV void tl_ldmatrix_x1(tl_u32 (&r)[1], const void* p) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(r[0]) : "r"(tl_address(p)) : "memory");
+}
+
+//@ tl_ldmatrix_x2
+TL_DEV void tl_ldmatrix_x2(tl_u32 (&r)[2], const void* p) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];"
+               : "=r"(r[0]), "=r"(r[1]) : "r"(tl_address(p)) : "memory");
+}
+
+//@ tl_ldmatrix_x4
+TL_DEV void tl_ldmatrix_x4(tl_u32 (&r)[4], const void* p) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(tl_address(p)) : "memory");
+}
+
+//@ tl_ldmatrix_x1_trans
+TL_DEV void tl_ldmatrix_x1_trans(tl_u32 (&r)[1], const void* p) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%0}, [%1];" : "=r"(r[0]) : "r"(tl_address(p)) : "memory");
+}
+
+//@ tl_ldmatrix_x2_trans
+TL_DEV void tl_ldmatrix_x2_trans(tl_u32 (&r)[2], const void* p) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"
+               : "=r"(r[0]), "=r"(r[1]) : "r"(tl_address(p)) : "memory");
+}
+
+//@ tl_ldmatrix_x4_trans
+TL_DEV void tl_ldmatrix_x4_trans(tl_u32 (&r)[4], const void* p) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(tl_address(p)) : "memory");
+}
+
+//@ tl_stmatrix_x4
+TL_DEV void tl_stmatrix_x4(void* p, const tl_u32 (&r)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};"
+               ::"r"(tl_address(p)), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]) : "memory");
+}
+
+//@ tl_pack
+// Two 16-bit or four 8-bit elements in one register, the first in the low bits.
+TL_DEV tl_u32 tl_pack(tl_f16 a, tl_f16 b) { return static_cast<tl_u32>(a.bits) | static_cast<tl_u32>(b.bits) << 16; }
+TL_DEV tl_u32 tl_pack(tl_bf16 a, tl_bf16 b) { return static_cast<tl_u32>(a.bits) | static_cast<tl_u32>(b.bits) << 16; }
+TL_DEV tl_u32 tl_pack(tl_i8 a, tl_i8 b, tl_i8 c, tl_i8 d) {
+  return (static_cast<tl_u32>(a) & 0xff) | (static_cast<tl_u32>(b) & 0xff) << 8 | (static_cast<tl_u32>(c) & 0xff) << 16 |
+         static_cast<tl_u32>(d) << 24;
+}
+
+//@ tl_pack_regs
+// N packed registers from consecutive elements.
+template <int N, class T>
+TL_DEV void tl_pack_regs(tl_u32 (&r)[N], const T (&x)[N * 4 / sizeof(T)]) {
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    if constexpr (sizeof(T) == 2) r[i] = tl_pack(x[2 * i], x[2 * i + 1]);
+    else r[i] = tl_pack(x[4 * i], x[4 * i + 1], x[4 * i + 2], x[4 * i + 3]);
+  }
+}
+
+//@ tl_mma_m16n8k16_f16
+TL_DEV void tl_mma_m16n8k16_f16(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+//@ tl_mma_m16n8k16_bf16
+TL_DEV void tl_mma_m16n8k16_bf16(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+//@ tl_mma_m16n8k32_s8
+TL_DEV void tl_mma_m16n8k32_s8(int (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}

@@ -1,0 +1,91 @@
+// Threads, shared memory, vector access, asynchronous copies and barriers.
+
+//@ tl_thread
+TL_DEV int tl_thread() { return static_cast<int>(threadIdx.x); }
+
+//@ tl_block_x
+TL_DEV int tl_block_x() { return static_cast<int>(blockIdx.x); }
+
+//@ tl_block_y
+TL_DEV int tl_block_y() { return static_cast<int>(blockIdx.y); }
+
+//@ tl_block_z
+TL_DEV int tl_block_z() { return static_cast<int>(blockIdx.z); }
+
+//@ tl_arena
+// The block's dynamic shared memory, aligned as the 128-byte swizzle needs.
+extern __shared__ __align__(1024) unsigned char tl_arena[];
+
+//@ tl_address
+TL_DEV tl_u32 tl_address(const void* p) { return static_cast<tl_u32>(__cvta_generic_to_shared(p)); }
+
+//@ tl_slice
+// N registers of an array from p on.
+template <int N, class T>
+TL_DEV T (&tl_slice(T* p))[N] { return *reinterpret_cast<T(*)[N]>(p); }
+
+//@ tl_bytes
+template <int N>
+struct tl_bytes;
+template <>
+struct tl_bytes<1> { typedef unsigned char type; };
+template <>
+struct tl_bytes<2> { typedef unsigned short type; };
+template <>
+struct tl_bytes<4> { typedef unsigned int type; };
+template <>
+struct tl_bytes<8> { typedef uint2 type; };
+template <>
+struct tl_bytes<16> { typedef uint4 type; };
+
+//@ tl_move
+// N consecutive elements between registers and memory as one access; the memory side is aligned to their size.
+template <int N, class T>
+TL_DEV void tl_move(T* dst, const T* src) {
+  typedef typename tl_bytes<N * sizeof(T)>::type V;
+  *reinterpret_cast<V*>(dst) = *reinterpret_cast<const V*>(src);
+}
+
+//@ tl_barrier
+TL_DEV void tl_barrier() { __syncthreads(); }
+
+//@ tl_warp_sync
+TL_DEV void tl_warp_sync() { __syncwarp(); }
+
+//@ tl_named_barrier
+TL_DEV void tl_named_barrier(int id, int threads) { asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory"); }
+
+//@ tl_cp_async
+// Bytes (4, 8 or 16) from global to shared memory, of which the first `valid` are read and the rest is zero.
+template <int Bytes>
+TL_DEV void tl_cp_async(void* dst, const void* src, int valid) {
+  if constexpr (Bytes == 16)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(tl_address(dst)), "l"(src), "r"(valid) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(tl_address(dst)), "l"(src), "n"(Bytes), "r"(valid) : "memory");
+}
+
+//@ tl_cp_async_commit
+TL_DEV void tl_cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+
+//@ tl_cp_async_wait
+// Until at most `Pending` of this thread's newest groups are under way.
+template <int Pending>
+TL_DEV void tl_cp_async_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory"); }
+
+//@ tl_shuffle_xor
+template <class T>
+TL_DEV T tl_shuffle_xor(T x, int mask) {
+  if constexpr (sizeof(T) == 8) {
+    const tl_u64 u = tl_bits<tl_u64>(x);
+    const tl_u32 lo = __shfl_xor_sync(0xffffffffu, static_cast<tl_u32>(u), mask);
+    const tl_u32 hi = __shfl_xor_sync(0xffffffffu, static_cast<tl_u32>(u >> 32), mask);
+    return tl_bits<T>(static_cast<tl_u64>(hi) << 32 | lo);
+  } else if constexpr (sizeof(T) == 4) {
+    return tl_bits<T>(__shfl_xor_sync(0xffffffffu, tl_bits<tl_u32>(x), mask));
+  } else if constexpr (sizeof(T) == 2) {
+    return tl_bits<T>(static_cast<tl_u16>(__shfl_xor_sync(0xffffffffu, static_cast<tl_u32>(tl_bits<tl_u16>(x)), mask)));
+  } else {
+    return tl_bits<T>(static_cast<unsigned char>(__shfl_xor_sync(0xffffffffu, static_cast<tl_u32>(tl_bits<unsigned char>(x)), mask)));
+  }
+}

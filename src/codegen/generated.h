@@ -1,0 +1,50 @@
+// GeneratedProgram: what every back end's code generator hands on: source text and what a launch needs to know, still in
+// the program's own expressions (jit turns them into the artifact's bytecode).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace tilert::codegen {
+
+enum class Language : uint8_t { cuda, hip, llvm_ir };
+
+// How the tensor map (TMA descriptor) of a tensor is encoded at launch. Innermost dim first.
+struct TensorMap {
+  ir::BufferId buffer;
+  std::vector<ir::Expr> dims;      // elements
+  std::vector<ir::Expr> strides;   // elements, of dims 1..rank-1 (dim 0 has stride 1)
+  std::vector<int64_t> box;        // elements
+  int swizzle = 0;                 // bytes: 0, 32, 64, 128
+};
+
+// One parameter of the kernel function, in order.
+struct KernelParameter {
+  enum class Kind : uint8_t { pointer, value, tensor_map } kind;
+  ir::BufferId buffer = ir::kNoBuffer;  // pointer
+  ir::Expr value = nullptr;             // value: over dims, scalars and strides; passed as its dtype (index: int64)
+  TensorMap map;                        // tensor_map
+};
+
+struct GeneratedKernel {
+  std::string entry;
+  std::vector<ir::Expr> grid;    // three extents, x first; over dims and scalars
+  int threads = 1;               // per block (CPU: 1)
+  int cluster[3] = {1, 1, 1};
+  int64_t shared_bytes = 0;      // CUDA: dynamic shared memory; CPU: scratch of one worker
+  std::vector<KernelParameter> parameters;
+};
+
+struct GeneratedProgram {
+  Language language;
+  std::string target;            // "sm_90a", "cpu:x86-64-v3", ...
+  std::string source;
+  std::vector<GeneratedKernel> kernels;
+  ir::Program program;           // owns the expressions above; parameters and dims in the caller's order
+  ir::Expr guard = nullptr;      // bool over dims and strides: when this variant may be launched; null: always
+  std::string configuration;     // the resolved configuration as JSON
+};
+
+}  // namespace tilert::codegen
