@@ -87,12 +87,26 @@ struct Hints {
   bool persistent = false;
 };
 
+// A whole kernel in the user's own text, instead of a body. Its parameters are the program's, in their order (a tensor as a
+// pointer, a scalar by value), then all dims in their order as int64.
+struct SourceKernel {
+  std::string language;  // cuda | llvm
+  std::string text;
+  std::string entry;     // symbol, or a name expression
+  std::vector<std::pair<std::string, std::string>> headers;  // virtual headers: name, text
+  std::vector<std::string> options;                          // of the compiler
+  std::vector<Expr> block;       // threads: 3 expressions over dims, or none: 1, 1, 1
+  std::vector<Expr> cluster;     // 3 of them, or none
+  Expr shared_bytes = nullptr;   // dynamic; null: 0
+};
+
 struct Kernel {
   std::string name;
   std::vector<VarId> block_vars;  // 1 to 3, x first
   std::vector<Expr> grid;         // one extent each, over dims and scalars
   Block body;
   Hints hints;
+  std::shared_ptr<const SourceKernel> source;  // set: `body` and `block_vars` are empty
 };
 
 struct Location {
