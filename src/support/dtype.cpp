@@ -1,4 +1,4 @@
-// The element type table, and exact conversions of 16-bit floats.
+// Look-ups in the element type table, and exact conversions of 16-bit floats.
 #include "support/dtype.h"
 
 #include <cmath>
@@ -25,15 +25,19 @@ const Row* find(DType type) {
   return &kRows[number - 1];
 }
 
-// Rounds |value| to a float format of `mantissa` explicit bits and least exponent `min_exponent` (of a normal number),
-// half to even, and returns sign, exponent and mantissa packed with `exponent_bits`. Overflow gives infinity.
+// Rounds `value` to a 16-bit float format of `mantissa` explicit and `exponent_bits` exponent bits, half to even.
+// Overflow gives infinity; a NaN keeps its sign and the top of its payload and becomes quiet. Every floating-point
+// operation here is exact, so the result depends neither on the thread's rounding mode nor on flush-to-zero.
 uint16_t pack_f16_like(double value, int mantissa, int exponent_bits) {
   uint64_t bits;
   std::memcpy(&bits, &value, 8);
   const auto sign = static_cast<uint16_t>((bits >> 63) << 15);
   const int bias = (1 << (exponent_bits - 1)) - 1;
   const auto top = static_cast<uint16_t>(((1 << exponent_bits) - 1) << mantissa);
-  if (std::isnan(value)) return static_cast<uint16_t>(sign | top | (1 << (mantissa - 1)));
+  if (std::isnan(value)) {
+    const auto payload = (bits >> (52 - mantissa)) & ((1u << mantissa) - 1);
+    return static_cast<uint16_t>(sign | top | payload | (1u << (mantissa - 1)));
+  }
   if (std::isinf(value)) return static_cast<uint16_t>(sign | top);
   const double magnitude = std::fabs(value);
   if (magnitude == 0) return sign;
@@ -104,8 +108,9 @@ float f16_to_f32(uint16_t bits) {
   const int exponent = (bits >> 10) & 31;
   const int mantissa = bits & 1023;
   float value;
-  if (exponent == 31) {
-    value = mantissa ? std::nanf("") : INFINITY;
+  if (exponent == 31) {  // infinity, or a NaN with its payload moved up and made quiet
+    const uint32_t wide = 0x7f800000u | static_cast<uint32_t>(mantissa) << 13 | (mantissa ? 0x400000u : 0u);
+    std::memcpy(&value, &wide, 4);
   } else if (exponent == 0) {
     value = std::ldexp(static_cast<float>(mantissa), -24);
   } else {
