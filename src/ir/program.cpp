@@ -1,0 +1,244 @@
+// Programs: declarations, copies (canonical ones are what keys are made of), names of statements in messages.
+#include "ir/program.h"
+
+#include <fmt/format.h>
+
+#include "ir/parts.h"
+
+namespace tilert::ir {
+namespace {
+
+// Which buffers a program's statements use otherwise than by declaring them.
+struct UsedBuffers : PartVisitor {
+  std::vector<char> used;
+  void mark(BufferId b) {
+    if (b < used.size()) used[b] = 1;
+  }
+  void region(const Region& r, Use) { mark(r.buffer); }
+  void access(const Access& a, Use) { mark(a.buffer); }
+  void block(const Block& b) {
+    for (const StmtPtr& stmt : b) each_part(*stmt, *this);
+  }
+};
+
+// Copies into `to`. Canonical: ids are given out when a thing is first met, so that what nothing meets is dropped.
+class Cloner {
+ public:
+  Cloner(const Program& from, Program& to, bool canonical) : from_(from), to_(to), canonical_(canonical) {
+    var_ids_.resize(from.vars.size(), kNoVar);
+    buffer_ids_.resize(from.buffers.size(), kNoBuffer);
+    exprs_.resize(from.arena->size(), nullptr);
+  }
+
+  void run() {
+    if (!canonical_) {
+      to_.name = from_.name;
+      to_.locations = from_.locations;
+      for (VarId v = 0; v < from_.vars.size(); ++v) var(v);
+      for (BufferId b = 0; b < from_.buffers.size(); ++b) buffer(b);
+      to_.dims = from_.dims;
+    } else {
+      find_used();
+    }
+    for (const Parameter& p : from_.parameters) {
+      Parameter copy = p;
+      if (p.kind == Parameter::Kind::tensor) copy.buffer = buffer(p.buffer);
+      else copy.var = var(p.var);
+      if (canonical_) copy.name.clear();
+      to_.parameters.push_back(std::move(copy));
+    }
+    for (const Kernel& k : from_.kernels) kernel(k);
+  }
+
+  // ---- the visitor of parts: rewrites ids in a copied statement ----
+  void expr(Expr& e) { e = copy(e); }
+  void each(std::vector<Expr>& list) {
+    for (Expr& e : list)
+      if (e) e = copy(e);
+  }
+  void region(Region& r, Use) {
+    r.buffer = buffer(r.buffer);
+    each(r.offsets);
+  }
+  void access(Access& a, Use) {
+    a.buffer = buffer(a.buffer);
+    each(a.indices);
+  }
+  void define(VarId& v) { v = var(v); }
+  void alloc(BufferId& b) { b = buffer(b); }
+  void block(Block& b) {
+    Block out;
+    out.reserve(b.size());
+    for (const StmtPtr& stmt : b) {
+      const auto* alloc = std::get_if<Alloc>(&stmt->node);
+      if (canonical_ && alloc && !used_.used[alloc->buffer]) continue;
+      Stmt copied = *stmt;
+      if (canonical_) {
+        copied.location = 0;
+        copied.ordinal = alloc ? 0 : ordinal(stmt->ordinal);
+      }
+      each_part(copied, *this);
+      out.push_back(std::make_shared<const Stmt>(std::move(copied)));
+    }
+    b = std::move(out);
+  }
+
+ private:
+  // The dims that parameters, grids, bodies and used buffers name, in the order of declaration, come first.
+  void find_used() {
+    used_.used.assign(from_.buffers.size(), 0);
+    for (const Kernel& k : from_.kernels) used_.block(k.body);
+    for (const Parameter& p : from_.parameters)
+      if (p.kind == Parameter::Kind::tensor) used_.mark(p.buffer);
+    std::vector<char> seen_var(from_.vars.size(), 0), seen_node(from_.arena->size(), 0);
+    const auto look = [&](Expr root) {
+      std::vector<Expr> stack{root};
+      while (!stack.empty()) {
+        const Expr e = stack.back();
+        stack.pop_back();
+        if (!e || seen_node[e->serial]) continue;
+        seen_node[e->serial] = 1;
+        if (e->is_variable()) seen_var[e->var()] = 1;
+        for (int i = 0; i < e->arity; ++i) stack.push_back(e->operand[i]);
+      }
+    };
+    struct Look : PartVisitor {
+      decltype(look)& f;
+      explicit Look(decltype(look)& f_) : f(f_) {}
+      void expr(const Expr& e) { f(e); }
+      void region(const Region& r, Use) { for (Expr e : r.offsets) f(e); }
+      void access(const Access& a, Use) { for (Expr e : a.indices) f(e); }
+      void block(const Block& b) { for (const StmtPtr& s : b) each_part(*s, *this); }
+    } visitor(look);
+    for (const Kernel& k : from_.kernels) {
+      for (Expr e : k.grid) look(e);
+      visitor.block(k.body);
+    }
+    for (BufferId b = 0; b < from_.buffers.size(); ++b) {
+      if (!used_.used[b]) continue;
+      for (Expr e : from_.buffers[b].shape) look(e);
+      for (Expr e : from_.buffers[b].strides) look(e);
+    }
+    for (const Dim& d : from_.dims) {
+      if (!seen_var[d.var]) continue;
+      to_.dims.push_back(d);
+      to_.dims.back().var = var(d.var);
+    }
+  }
+
+  void kernel(const Kernel& k) {
+    Kernel copied = k;
+    for (VarId& v : copied.block_vars) v = var(v);
+    each(copied.grid);
+    block(copied.body);
+    to_.kernels.push_back(std::move(copied));
+  }
+
+  VarId var(VarId id) {
+    if (id == kNoVar) return id;
+    if (var_ids_[id] != kNoVar) return var_ids_[id];
+    const Var& v = from_.vars[id];
+    return var_ids_[id] = to_.add_var(v.kind, v.dtype, canonical_ ? std::string() : v.name);
+  }
+
+  BufferId buffer(BufferId id) {
+    if (id == kNoBuffer) return id;
+    if (buffer_ids_[id] != kNoBuffer) return buffer_ids_[id];
+    Buffer b = from_.buffers[id];
+    each(b.shape);
+    each(b.strides);
+    if (canonical_) {
+      b.name.clear();
+      b.location = 0;
+    }
+    to_.buffers.push_back(std::move(b));
+    return buffer_ids_[id] = static_cast<BufferId>(to_.buffers.size() - 1);
+  }
+
+  uint32_t ordinal(uint32_t old) {
+    if (old >= ordinals_.size()) ordinals_.resize(old + 1, 0);
+    if (!ordinals_[old]) ordinals_[old] = ++last_ordinal_;
+    return ordinals_[old];
+  }
+
+  // Operands first, with a stack of its own: depth is no limit.
+  Expr copy(Expr root) {
+    if (exprs_[root->serial]) return exprs_[root->serial];
+    stack_.assign(1, root);
+    while (!stack_.empty()) {
+      const Expr e = stack_.back();
+      bool ready = true;
+      for (int i = e->arity; i-- > 0;) {
+        if (exprs_[e->operand[i]->serial]) continue;
+        stack_.push_back(e->operand[i]);
+        ready = false;
+      }
+      if (!ready) continue;
+      stack_.pop_back();
+      exprs_[e->serial] = remade(e);
+    }
+    return exprs_[root->serial];
+  }
+
+  Expr remade(Expr e) {
+    if (e->is_constant()) return to_.arena->constant(e->dtype, e->bits);
+    if (e->is_variable()) return to_.arena->variable(var(e->var()), e->dtype);
+    Expr operands[3] = {};
+    for (int i = 0; i < e->arity; ++i) operands[i] = exprs_[e->operand[i]->serial];
+    if (e->op == Op::cast) return to_.arena->cast(operands[0], e->dtype);
+    if (e->op == Op::reinterpret) return to_.arena->reinterpret(operands[0], e->dtype);
+    return to_.arena->make(e->op, std::span<const Expr>(operands, e->arity));
+  }
+
+  const Program& from_;
+  Program& to_;
+  const bool canonical_;
+  UsedBuffers used_;
+  std::vector<VarId> var_ids_;
+  std::vector<BufferId> buffer_ids_;
+  std::vector<Expr> exprs_, stack_;
+  std::vector<uint32_t> ordinals_;
+  uint32_t last_ordinal_ = 0;
+};
+
+}  // namespace
+
+VarId Program::add_var(VarKind kind, DType dtype, std::string name_) {
+  vars.push_back(Var{kind, dtype, std::move(name_)});
+  return static_cast<VarId>(vars.size() - 1);
+}
+
+BufferId Program::add_buffer(Buffer buffer) {
+  if (buffer.scope == Scope::global && buffer.strides.empty() && !buffer.shape.empty()) {
+    buffer.strides.assign(buffer.shape.size(), arena->index(1));
+    for (size_t i = buffer.shape.size() - 1; i-- > 0;) {
+      const Expr inner = buffer.strides[i + 1], extent = buffer.shape[i + 1];
+      const bool one = inner->is_constant() && inner->as_int() == 1;
+      const bool known = inner->is_constant() && extent->is_constant();
+      buffer.strides[i] = one     ? extent
+                          : known ? arena->index(static_cast<int64_t>(inner->bits * extent->bits))
+                                  : arena->make(Op::mul, {extent, inner});
+    }
+    buffer.contiguous = true;
+  }
+  buffers.push_back(std::move(buffer));
+  return static_cast<BufferId>(buffers.size() - 1);
+}
+
+Program clone(const Program& program, bool canonical) {
+  Program copy;
+  Cloner(program, copy, canonical).run();
+  return copy;
+}
+
+std::string describe(const Program& program, const Stmt& stmt) {
+  if (stmt.location != 0 && stmt.location < program.locations.size()) {
+    const Location& at = program.locations[stmt.location];
+    const std::string label = at.label.empty() ? "" : fmt::format("'{}'", at.label);
+    if (!at.file.empty()) return fmt::format("{}:{}{}{}", at.file, at.line, label.empty() ? "" : " ", label);
+    if (!label.empty()) return label;
+  }
+  return fmt::format("operation {}", stmt.ordinal);
+}
+
+}  // namespace tilert::ir
