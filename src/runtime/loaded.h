@@ -1,0 +1,109 @@
+// Loaded: the variants of one kernel in one device, with everything that a launch needs worked out beforehand.
+// Not here: which variant a launch takes, and launching (launch.h).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "runtime/artifact.h"
+#include "runtime/device.h"
+
+namespace tilert::runtime {
+
+using CpuEntry = void (*)(const uint64_t* params, int64_t first_block, int64_t last_block, const int64_t grid[3],
+                          void* scratch);
+
+// One extent or stride with the two common forms taken apart: a dim by index, or a constant.
+struct Term {
+  int32_t dim = -1;   // >= 0: that dim
+  bool general = false;
+  int64_t value = 0;  // neither: this
+  Expr expr;          // general: evaluated
+};
+
+struct PreparedParam {
+  ParamKind kind = ParamKind::tensor;
+  DType dtype = DType::none;
+  uint8_t bits = 0;
+  uint8_t rank = 0;
+  bool contiguous = true;      // every dim's rule
+  uint32_t alignment_mask = 0; // alignment - 1
+  std::array<Term, kMaxRank> sizes;
+  std::array<Term, kMaxRank> strides;  // where the rule is given
+  std::array<StrideRule, kMaxRank> rules{};
+  uint16_t stride_slot = 0;    // first of its strides among all parameters'
+};
+
+struct PreparedSlot {
+  SlotKind kind = SlotKind::pointer;
+  uint8_t bytes = 8;
+  uint16_t index = 0;
+  uint32_t offset = 0;  // in the parameter bytes
+  Term term;
+};
+
+struct PreparedKernel {
+  const Kernel* kernel = nullptr;  // in the artifact
+  CuFunction function = nullptr;
+  CpuEntry entry = nullptr;
+  Term grid[3];
+  std::vector<PreparedSlot> slots;
+  uint32_t parameter_bytes = 0;
+  bool plain = true;  // needs no attribute of its own: cuLaunchKernel serves
+  // As the driver tells, for introspection; 0 on a CPU.
+  uint32_t registers = 0, local_bytes = 0, static_shared_bytes = 0;
+};
+
+struct LoadedVariant {
+  ArtifactPtr artifact;
+  const Instruction* code = nullptr;
+  std::vector<PreparedParam> params;
+  std::vector<Dim> dims;
+  std::vector<PreparedKernel> kernels;
+  bool reads_strides = false;  // some expression does
+  bool reads_scalars = false;
+  bool constant_dims = false;
+  std::shared_ptr<LoadedModule> module;
+  std::shared_ptr<ScratchArena> scratch;  // CPU, where a kernel needs any
+};
+
+// The variants as a launch sees them; never changed once published.
+struct VariantTable {
+  std::vector<std::shared_ptr<const LoadedVariant>> variants;
+};
+
+class Loaded {
+ public:
+  // For Device::load. `variants` is not empty.
+  static Result<LoadedPtr> make(std::shared_ptr<Device> device, std::span<const ArtifactPtr> variants);
+  ~Loaded();  // only marks; Device::trim unloads
+  Loaded(const Loaded&) = delete;
+  Loaded& operator=(const Loaded&) = delete;
+
+  // Loads more variants of the same kernel; launches see all of them or none. A variant that is loaded already (the same
+  // artifact object) is skipped. Variants are tried in the order in which they came.
+  Status add(std::span<const ArtifactPtr> variants);
+
+  const VariantTable& table() const { return *table_.load(std::memory_order_acquire); }
+  Device& device() const { return *device_; }
+  bool pinned() const;
+  void unpin();  // the caller's word that no captured graph and no exported launch of it remains
+
+ private:
+  explicit Loaded(std::shared_ptr<Device> device) : device_(std::move(device)) {}
+
+  std::shared_ptr<Device> device_;
+  std::atomic<const VariantTable*> table_{nullptr};
+  std::mutex mutex_;                                    // of adding
+  std::vector<std::unique_ptr<VariantTable>> tables_;   // all that were ever published: a launch may still read one
+  std::string signature_;
+};
+
+// The offsets of a kernel's parameters under the natural alignment of the device ABI.
+uint32_t parameter_alignment(const Slot& slot);
+
+}  // namespace tilert::runtime
