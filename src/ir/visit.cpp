@@ -195,7 +195,8 @@ std::vector<BufferUse> buffer_uses_deep(const Stmt& stmt) {
   std::vector<BufferUse> uses;
   UseLister lister(uses);
   each_part(stmt, lister);
-  BlockLister nested([&](const Stmt& inner) { each_part(inner, lister); });
+  const std::function<void(const Stmt&)> inner = [&](const Stmt& s) { each_part(s, lister); };
+  BlockLister nested(inner);
   each_part(stmt, nested);
   return uses;
 }
