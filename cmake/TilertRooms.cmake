@@ -1,15 +1,5 @@
 # How the rooms under src/ become object libraries, the shared library and test programs.
-
-add_library(tilert_flags INTERFACE)
-target_compile_options(tilert_flags INTERFACE -Wall -Wextra -ffp-contract=off
-  $<$<COMPILE_LANGUAGE:CXX>:-Wno-missing-field-initializers>)
-if(TILERT_WERROR)
-  target_compile_options(tilert_flags INTERFACE -Werror)
-endif()
-if(TILERT_SANITIZE)
-  target_compile_options(tilert_flags INTERFACE -fsanitize=${TILERT_SANITIZE} -fno-omit-frame-pointer -g)
-  target_link_options(tilert_flags INTERFACE -fsanitize=${TILERT_SANITIZE})
-endif()
+# Not here: flags and external libraries (TilertFlags.cmake).
 
 set_property(GLOBAL PROPERTY TILERT_ROOMS "")
 
@@ -20,17 +10,16 @@ function(tilert_room name)
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cpp)
   if(sources)
     add_library(tilert_${name} OBJECT ${sources})
-    target_include_directories(tilert_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/generated)
+    target_include_directories(tilert_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
+      ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
     target_compile_definitions(tilert_${name} PRIVATE TILERT_BUILDING)
+    target_compile_definitions(tilert_${name} PRIVATE TILERT_WITH_CPU=$<BOOL:${TILERT_CPU}>
+      TILERT_WITH_CUDA=$<BOOL:${TILERT_CUDA}>)
     target_link_libraries(tilert_${name} PRIVATE tilert_flags tilert_external)
     set_property(GLOBAL APPEND PROPERTY TILERT_ROOMS ${name})
   endif()
   set_property(GLOBAL PROPERTY TILERT_ROOM_${name}_DEPENDS "${arg_DEPENDS}")
 endfunction()
-
-add_library(tilert_external INTERFACE)
-target_link_libraries(tilert_external INTERFACE fmt::fmt-header-only nlohmann_json::nlohmann_json SQLite::SQLite3
-  PkgConfig::SODIUM Threads::Threads ${CMAKE_DL_LIBS})
 
 # tilert_embed_device_files(room dir): each file of dir becomes a string in generated/device_files.h.
 function(tilert_embed_device_files room dir)
@@ -45,7 +34,7 @@ function(tilert_embed_device_files room dir)
   endif()
 endfunction()
 
-# The shared library of all rooms, with only tilert_* exported, and tilert_all, the same objects for tests.
+# libtilert.so of all rooms, with only tilert_* exported. Users link tilert::tilert, here and from an installed package.
 function(tilert_shared_library)
   get_property(rooms GLOBAL PROPERTY TILERT_ROOMS)
   set(objects)
@@ -53,13 +42,18 @@ function(tilert_shared_library)
     list(APPEND objects $<TARGET_OBJECTS:tilert_${room}>)
   endforeach()
   add_library(tilert SHARED ${objects})
-  set_target_properties(tilert PROPERTIES LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION 0)
-  target_include_directories(tilert INTERFACE ${PROJECT_SOURCE_DIR}/include)
+  add_library(tilert::tilert ALIAS tilert)
+  set_target_properties(tilert PROPERTIES LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION 0
+    LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/tilert.map)
+  target_include_directories(tilert INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<INSTALL_INTERFACE:include>)
   target_link_libraries(tilert PRIVATE tilert_flags tilert_external)
   target_link_options(tilert PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/tilert.map -Wl,-z,nodelete
-    -Wl,--no-undefined -Wl,--gc-sections)
-  set_target_properties(tilert PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/tilert.map)
-  if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT TILERT_SANITIZE)
+    -Wl,-z,relro -Wl,-z,now -Wl,--gc-sections)
+  if(NOT TILERT_SANITIZE)  # a sanitizer's own functions come from the program
+    target_link_options(tilert PRIVATE -Wl,--no-undefined)
+  endif()
+  if(TILERT_SELF_CONTAINED)
     target_link_options(tilert PRIVATE -static-libstdc++ -static-libgcc)
   endif()
 endfunction()
@@ -85,6 +79,9 @@ function(tilert_room_closure room out)
   set(${out} ${done} PARENT_SCOPE)
 endfunction()
 
+# Tests that load the plugin, and so need it built first.
+set(TILERT_TESTS_WITH_PLUGIN compiler runtime jit capi conformance e2e)
+
 # tilert_room_test(room [name]): tests/<name>/*.cpp against the objects of `room` and of the rooms below it.
 function(tilert_room_test room)
   set(name ${room})
@@ -107,6 +104,12 @@ function(tilert_room_test room)
     endif()
   endforeach()
   target_link_libraries(test_${name} PRIVATE tilert_flags tilert_external GTest::gmock GTest::gtest_main)
+  if(TARGET tilert_device_files)
+    add_dependencies(test_${name} tilert_device_files)
+  endif()
+  if(TARGET tilert_llvm AND name IN_LIST TILERT_TESTS_WITH_PLUGIN)
+    add_dependencies(test_${name} tilert_llvm)
+  endif()
   include(GoogleTest)
   gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 300)
 endfunction()

@@ -1,7 +1,7 @@
 // Finding the plugin, checking its ABI, and its table as functions that return Result.
 #include "compiler/llvm_plugin.h"
 
-#include "../plugins/llvm/plugin_abi.h"
+#include "plugins/llvm/plugin_abi.h"
 #include "support/dynamic_library.h"
 #include "support/files.h"
 
