@@ -1,0 +1,63 @@
+// Conversions: how the data of a fragment moves when two users want different maps. Planning only; the moves are written
+// by the passes. Completing the parts of an unfinished reduction is part of a conversion.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "layout/address_map.h"
+#include "layout/fragment_map.h"
+
+namespace tilert {
+
+enum class ConversionKind : uint8_t {
+  none,        // the same registers of the same threads
+  registers,   // renumbering inside each thread
+  shuffles,    // between lanes of a warp
+  shared,      // written to shared memory, barrier, read back
+  impossible,  // the shapes or thread counts differ, or parts are asked of a whole
+};
+
+// A piece of the reader's lane: (lane / divisor % modulus) * stride; modulus 0: no reduction.
+using LaneTerm = ThreadTerm;
+
+// One register of the reader. The source is lane `lane_base + sum of lane_terms`, register `register_base + sum of
+// register_terms`, both of the reader's own lane. Without register terms it is one shuffle; with them each of the
+// `candidates` is shuffled and the reader keeps the one its terms name.
+struct ShuffleSource {
+  int64_t register_base = 0;
+  int64_t lane_base = 0;
+};
+
+struct ConversionPlan {
+  ConversionKind kind = ConversionKind::none;
+  std::string reason;  // for impossible, and why not something cheaper
+
+  // First, for a partial source: each register adds up over lanes, in these XOR steps ...
+  std::vector<int64_t> complete_lane_xor;
+  // ... and, through shared memory, over this many parts held by different warps (1: none). Part p of a thread:
+  // the sum of part_terms.
+  int64_t parts = 1;
+  std::vector<ThreadTerm> part_terms;
+  FragmentMap source;  // `from` after the steps over lanes
+  FragmentMap target;
+
+  // registers and shuffles: one entry per register of `target`.
+  std::vector<ShuffleSource> sources;
+  std::vector<LaneTerm> lane_terms;      // the same for all registers
+  std::vector<LaneTerm> register_terms;
+  std::vector<int64_t> candidates;       // offsets that the register terms can produce; {0} without terms
+
+  // shared: staging holds `parts` slots of the tile; slot p of the ring is part p.
+  AddressMap staging;
+  int64_t shared_bytes = 0;
+  int64_t write_width = 1, read_width = 1;  // elements per access
+
+  int64_t shuffle_count() const;  // per thread, completion included
+  double cost_cycles = 0;         // estimate for the whole block
+};
+
+ConversionPlan plan_conversion(const FragmentMap& from, const FragmentMap& to, int64_t element_bytes);
+
+}  // namespace tilert

@@ -1,0 +1,75 @@
+// Target: what the code is made for, and what that architecture can do; DeviceClass: how much of it there is.
+// Both are values with a text form that is part of request keys. Nothing here asks a device: see src/runtime for that.
+// Every choice of the compiler reads these two and nothing else about the machine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/result.h"
+
+namespace tilert {
+
+enum class TargetKind : uint8_t { cuda, cpu };
+enum class CpuArch : uint8_t { none, x86_64, aarch64 };
+
+// One per TILERT_FEATURE row of target.def.
+enum class Feature : uint8_t {
+#define TILERT_FEATURE(name, text) name,
+#include "target/target.def"
+};
+
+// How much there is of an architecture: the part of a device that choices may read, with no clocks and no load.
+struct DeviceClass {
+  int64_t sms = 0;           // multiprocessors; on the CPU the threads that work on one launch
+  int64_t shared_bytes = 0;  // the most that one block may have; on the CPU its scratch arena
+  int64_t l2_bytes = 0;
+
+  std::string text() const;  // "sms=132,shared=232448,l2=52428800"
+  friend bool operator==(const DeviceClass&, const DeviceClass&) = default;
+};
+
+Result<DeviceClass> parse_device_class(std::string_view text);
+
+struct Target {
+  TargetKind kind = TargetKind::cpu;
+  std::string text;  // explicit and complete: "sm_90a", "cpu:x86-64-v3+avxvnni"; equal texts are equal targets
+  uint64_t features = 0;
+  DeviceClass device_class;  // the default of this target
+
+  // CUDA; warp_size is 1 on the CPU.
+  int capability = 0;  // 90 for sm_90a
+  int warp_size = 1;
+  int64_t max_threads_per_block = 1;
+  int64_t max_threads_per_sm = 1;
+  int64_t registers_per_sm = 0;
+  int64_t max_registers_per_thread = 0;
+  int64_t shared_bytes_per_block = 0;  // the most a block may ask for
+  int64_t shared_bytes_per_sm = 0;
+  int named_barriers = 0;
+
+  // CPU.
+  CpuArch arch = CpuArch::none;
+  int vector_bits = 0;
+  int vector_registers = 0;
+  std::string llvm_cpu;       // "x86-64-v3"; "generic" on aarch64
+  std::string llvm_features;  // "+avxvnni", comma separated; may be empty
+
+  bool has(Feature feature) const { return (features >> static_cast<int>(feature)) & 1; }
+  bool is_cuda() const { return kind == TargetKind::cuda; }
+  bool is_cpu() const { return kind == TargetKind::cpu; }
+};
+
+// Reads "sm_90a", "cpu", "cpu:x86-64-v3", "cpu:x86-64-v4+avx512bf16", "cpu:native". "cpu" and "cpu:native" are resolved
+// here, against the machine that runs this; the result's text names the row and extensions. An unknown target is
+// UNSUPPORTED and the message lists those known.
+Result<Target> parse_target(std::string_view text);
+
+std::string native_cpu_text();                 // "cpu:x86-64-v3": the best row and extensions of the running machine
+std::vector<std::string> known_target_texts();  // every row, in the table's order
+const char* feature_text(Feature feature);     // "asynchronous warpgroup products, ..."
+const char* feature_name(Feature feature);     // "wgmma"
+
+}  // namespace tilert
