@@ -8,15 +8,12 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
-#include <llvm/MC/MCSubtargetInfo.h>
-#include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/SourceMgr.h>
-#include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
+#include <llvm/MC/TargetRegistry.h>
 #include <llvm/Target/TargetMachine.h>
-#include <llvm/TargetParser/Host.h>
 #include <llvm/Transforms/IPO/AlwaysInliner.h>
 #include <llvm/Transforms/IPO/GlobalDCE.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -29,12 +26,10 @@
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Vectorize/LoopVectorize.h>
 
-#include <algorithm>
 #include <csetjmp>
 #include <cstring>
-#include <mutex>
 
-#include "internal.h"
+#include "target.h"
 
 namespace tilert::llvm_plugin {
 namespace {
@@ -43,8 +38,7 @@ namespace {
 // state.
 struct Job {
   const tilert_llvm_request* request = nullptr;
-  llvm::Triple triple;
-  std::string cpu, features;
+  Target target;
   std::string errors;
   int32_t code = TILERT_LLVM_OK;
   llvm::LLVMContext context;
@@ -108,74 +102,21 @@ class CollectErrors : public llvm::DiagnosticHandler {
   Job* job_;
 };
 
-// ---- the target
-
-std::string feature_list(const llvm::StringMap<bool>& features) {
-  std::vector<std::string> rows;
-  for (const auto& feature : features) rows.push_back((feature.second ? "+" : "-") + feature.first().str());
-  std::sort(rows.begin(), rows.end());
-  return llvm::join(rows, ",");
-}
-
-const llvm::Target* find_target(Job* job) {
-  const char* given = job->request->triple;
-  job->triple = llvm::Triple(given != nullptr && *given != 0 ? llvm::Triple::normalize(given)
-                                                             : llvm::sys::getProcessTriple());
-  const auto arch = job->triple.getArch();
-  if ((arch != llvm::Triple::x86_64 && arch != llvm::Triple::aarch64) || !job->triple.isOSBinFormatELF()) {
-    job->refuse(TILERT_LLVM_UNSUPPORTED, "the target '" + job->triple.str() +
-                                             "' is not one of this plugin: x86_64 and aarch64 with ELF objects are");
-    return nullptr;
-  }
-  std::string why;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(job->triple.str(), why);
-  if (target == nullptr) job->refuse(TILERT_LLVM_UNSUPPORTED, why);
-  return target;
-}
-
-// LLVM only prints a warning about a cpu or feature it does not know; here it is an error.
-bool check_cpu_and_features(Job* job, const llvm::Target& target) {
-  std::unique_ptr<llvm::MCSubtargetInfo> info(target.createMCSubtargetInfo(job->triple.str(), "", ""));
-  if (!job->cpu.empty() && !info->isCPUStringValid(job->cpu)) {
-    job->refuse(TILERT_LLVM_UNSUPPORTED, "'" + job->cpu + "' is not a cpu of " + job->triple.str());
-    return false;
-  }
-  llvm::SmallVector<llvm::StringRef, 64> rows;
-  llvm::StringRef(job->features).split(rows, ',', -1, false);
-  for (llvm::StringRef row : rows) {
-    const llvm::StringRef name = row.drop_front();
-    const bool known = (row.front() == '+' || row.front() == '-') &&
-                       llvm::any_of(info->getAllProcessorFeatures(), [&](const auto& f) { return name == f.Key; });
-    if (known) continue;
-    job->refuse(TILERT_LLVM_UNSUPPORTED, "'" + row + "' is not a feature of " + job->triple.str());
-    return false;
-  }
-  return true;
-}
-
 bool choose_machine(Job* job) {
-  const llvm::Target* target = find_target(job);
-  if (target == nullptr) return false;
   const auto& request = *job->request;
-  job->cpu = request.cpu != nullptr ? request.cpu : "";
-  job->features = request.features != nullptr ? request.features : "";
-  if (job->cpu == "native") {
-    if (job->triple.getArch() != llvm::Triple(llvm::sys::getProcessTriple()).getArch()) {
-      job->refuse(TILERT_LLVM_INVALID_ARGUMENT, "cpu 'native' needs the triple of the running machine");
-      return false;
-    }
-    job->cpu = llvm::sys::getHostCPUName().str();
-    const std::string host = feature_list(llvm::sys::getHostCPUFeatures());
-    job->features = job->features.empty() ? host : host + "," + job->features;
+  std::string refusal;
+  job->code = choose_target(request.triple, request.cpu, request.features, &job->target, &refusal);
+  if (job->code != TILERT_LLVM_OK) {
+    job->errors = refusal;
+    return false;
   }
-  if (job->cpu.empty()) job->cpu = job->triple.getArch() == llvm::Triple::x86_64 ? "x86-64" : "generic";
-  if (!check_cpu_and_features(job, *target)) return false;
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // the language contracts by its own pass only
-  job->machine.reset(target->createTargetMachine(job->triple.str(), job->cpu, job->features, options,
-                                                 llvm::Reloc::PIC_, llvm::CodeModel::Small,
-                                                 llvm::CodeGenOptLevel::Less));
-  if (job->machine == nullptr) job->refuse(TILERT_LLVM_INTERNAL, "no target machine for " + job->triple.str());
+  const Target& chosen = job->target;
+  job->machine.reset(chosen.llvm->createTargetMachine(chosen.triple.str(), chosen.cpu, chosen.features, options,
+                                                      llvm::Reloc::PIC_, llvm::CodeModel::Small,
+                                                      llvm::CodeGenOptLevel::Less));
+  if (job->machine == nullptr) job->refuse(TILERT_LLVM_INTERNAL, "no target machine for " + chosen.triple.str());
   return job->machine != nullptr;
 }
 
@@ -198,11 +139,12 @@ bool parse(Job* job) {
     return false;
   }
   const std::string& own = job->module->getTargetTriple();
-  if (!own.empty() && llvm::Triple(llvm::Triple::normalize(own)).getArch() != job->triple.getArch()) {
-    job->refuse(TILERT_LLVM_COMPILE, "the module is for " + own + ", the request for " + job->triple.str());
+  if (!own.empty() && llvm::Triple(llvm::Triple::normalize(own)).getArch() != job->target.triple.getArch()) {
+    job->refuse(TILERT_LLVM_COMPILE, "the module is for " + own + ", the request for " + job->target.triple.str());
     return false;
   }
-  job->module->setTargetTriple(job->triple.str());
+  job->module->setTargetTriple(job->target.triple.str());
+  job->module->setSourceFileName("kernel");  // the object holds this name; the request's is for messages
   return true;
 }
 
@@ -230,11 +172,22 @@ bool check_imports(Job* job) {
   return false;
 }
 
+bool check_entries(Job* job) {
+  for (uint32_t i = 0; i < job->request->entry_count; ++i) {
+    const char* name = job->request->entries[i];
+    const llvm::Function* function = job->module->getFunction(name);
+    if (function != nullptr && !function->isDeclaration() && function->hasExternalLinkage()) continue;
+    job->refuse(TILERT_LLVM_COMPILE, "the module defines no function @" + std::string(name) + " for callers outside");
+    return false;
+  }
+  return true;
+}
+
 void set_attributes(Job* job) {
   for (auto& function : *job->module) {
     if (function.isDeclaration()) continue;
-    if (!function.hasFnAttribute("target-cpu")) function.addFnAttr("target-cpu", job->cpu);
-    if (!function.hasFnAttribute("target-features")) function.addFnAttr("target-features", job->features);
+    if (!function.hasFnAttribute("target-cpu")) function.addFnAttr("target-cpu", job->target.cpu);
+    if (!function.hasFnAttribute("target-features")) function.addFnAttr("target-features", job->target.features);
     if (job->request->vector_width != 0 && !function.hasFnAttribute("prefer-vector-width"))
       function.addFnAttr("prefer-vector-width", std::to_string(job->request->vector_width));
     function.addFnAttr(llvm::Attribute::NoUnwind);
@@ -269,7 +222,7 @@ void optimize(Job* job) {
   llvm::CGSCCAnalysisManager sccs;
   llvm::ModuleAnalysisManager modules;
   // No call of a library function is known for what it does: nothing is folded by this machine's libm.
-  llvm::TargetLibraryInfoImpl library(job->triple);
+  llvm::TargetLibraryInfoImpl library(job->target.triple);
   library.disableAllFunctions();
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
   llvm::PassBuilder builder(job->machine.get());
@@ -304,7 +257,7 @@ void emit(Job* job) {
 
 void run(Job* job) {
   job->context.setDiagnosticHandler(std::make_unique<CollectErrors>(job));
-  if (!choose_machine(job) || !parse(job) || !verify(job)) return;
+  if (!choose_machine(job) || !parse(job) || !verify(job) || !check_entries(job)) return;
   set_attributes(job);
   optimize(job);
   if (job->code == TILERT_LLVM_OK && check_imports(job)) emit(job);
@@ -312,38 +265,16 @@ void run(Job* job) {
 
 }  // namespace
 
-void initialize_llvm() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-    LLVMInitializeX86AsmParser();
-    LLVMInitializeAArch64TargetInfo();
-    LLVMInitializeAArch64Target();
-    LLVMInitializeAArch64TargetMC();
-    LLVMInitializeAArch64AsmPrinter();
-    LLVMInitializeAArch64AsmParser();
-    llvm::install_fatal_error_handler(leave_on_fatal_error);
-    llvm::install_bad_alloc_error_handler(leave_on_bad_alloc);
-  });
-}
-
-int32_t host_target(tilert_llvm_buffer* triple, tilert_llvm_buffer* cpu, tilert_llvm_buffer* features,
-                    tilert_llvm_buffer* error) {
-  *error = {};
-  *triple = make_buffer(llvm::sys::getProcessTriple());
-  *cpu = make_buffer(llvm::sys::getHostCPUName().str());
-  *features = make_buffer(feature_list(llvm::sys::getHostCPUFeatures()));
-  return TILERT_LLVM_OK;
+void install_fatal_handlers() {
+  llvm::install_fatal_error_handler(leave_on_fatal_error);
+  llvm::install_bad_alloc_error_handler(leave_on_bad_alloc);
 }
 
 int32_t compile(const tilert_llvm_request* request, tilert_llvm_buffer* output, tilert_llvm_buffer* error) {
   *error = {};
   *output = {};
   if (request == nullptr || request->struct_size < sizeof(tilert_llvm_request) || request->ir == nullptr ||
-      request->reserved != 0)
+      (request->entry_count != 0 && request->entries == nullptr))
     return fail(error, TILERT_LLVM_INVALID_ARGUMENT, "the request is of another version, or without IR text");
   auto job = std::make_unique<Job>();
   job->request = request;

@@ -17,10 +17,14 @@ int32_t fail(tilert_llvm_buffer* error, int32_t code, std::string_view text);
 // Is `name` a row of helpers.def?
 bool is_helper(std::string_view name);
 
-// compile.cpp
-void initialize_llvm();  // once per process, before anything else of LLVM
+void initialize_llvm();  // target.cpp; once per process, before anything else of LLVM
+
+// target.cpp
 int32_t host_target(tilert_llvm_buffer* triple, tilert_llvm_buffer* cpu, tilert_llvm_buffer* features,
                     tilert_llvm_buffer* error);
+int32_t host_runs(const char* triple, const char* cpu, const char* features, tilert_llvm_buffer* error);
+
+// compile.cpp
 int32_t compile(const tilert_llvm_request* request, tilert_llvm_buffer* output, tilert_llvm_buffer* error);
 
 // load.cpp

@@ -24,6 +24,7 @@ constexpr tilert_llvm_plugin kTable = {
     .abi = TILERT_LLVM_PLUGIN_ABI,
     .build_id = TILERT_LLVM_BUILD_ID,
     .host_target = host_target,
+    .host_runs = host_runs,
     .compile = compile,
     .load = load,
     .entry = entry,

@@ -51,7 +51,8 @@ typedef struct tilert_llvm_request {
   const char *cpu;
   const char *features;   /* "+avx2,+fma,-avx512f", may be NULL */
   uint32_t vector_width;  /* prefer-vector-width in bits; 0: the target's own preference */
-  uint32_t reserved;      /* 0 */
+  uint32_t entry_count;
+  const char *const *entries; /* functions that the module must define for callers outside; may be NULL with count 0 */
 } tilert_llvm_request;
 
 typedef struct tilert_llvm_module tilert_llvm_module;
@@ -66,6 +67,9 @@ typedef struct tilert_llvm_plugin {
   /* The running machine: triple, cpu name and feature list, as LLVM spells them. */
   int32_t (*host_target)(tilert_llvm_buffer *triple, tilert_llvm_buffer *cpu, tilert_llvm_buffer *features,
                          tilert_llvm_buffer *error);
+  /* Can the running machine execute code made for this triple, cpu and feature list (spelled as in a request)? UNSUPPORTED
+   * names the instruction sets that it lacks. */
+  int32_t (*host_runs)(const char *triple, const char *cpu, const char *features, tilert_llvm_buffer *error);
   /* IR text to object bytes (or assembly). The module is verified first. The result imports nothing but the helpers of
    * helpers.def. */
   int32_t (*compile)(const tilert_llvm_request *request, tilert_llvm_buffer *output, tilert_llvm_buffer *error);

@@ -5,6 +5,7 @@
 #include "support/dynamic_library.h"
 #include "support/files.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <mutex>
@@ -59,6 +60,30 @@ Code code_of(int32_t status) {
 
 }  // namespace
 
+std::string llvm_target_text(const LlvmTarget& target) {
+  std::string text = target.triple;
+  if (!target.cpu.empty() || !target.features.empty()) text += ":" + target.cpu;
+  if (!target.features.empty()) text += ":" + target.features;
+  return text;
+}
+
+Result<LlvmTarget> parse_llvm_target(std::string_view text) {
+  const size_t first = std::min(text.find(':'), text.size());
+  const size_t second = std::min(text.find(':', first + 1), text.size());
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_.+,:").find(c) != std::string_view::npos;
+  };
+  if (first == 0 || !std::all_of(text.begin(), text.end(), plain) ||
+      (second < text.size() && text.find(':', second + 1) != std::string_view::npos))
+    return make_error(Code::kInvalidArgument, "'{}' is not a CPU target: the form is triple:cpu:features, for example "
+                      "x86_64-unknown-linux-gnu:x86-64-v3:+avx512f", text);
+  LlvmTarget target{std::string(text.substr(0, first)), {}, {}};
+  if (first < text.size()) target.cpu = text.substr(first + 1, second - first - 1);
+  if (second < text.size()) target.features = text.substr(second + 1);
+  return target;
+}
+
 LoadedObject::LoadedObject(LoadedObject&& other) noexcept { *this = std::move(other); }
 
 LoadedObject& LoadedObject::operator=(LoadedObject&& other) noexcept {
@@ -108,6 +133,14 @@ Result<LlvmTarget> LlvmPlugin::host_target() const {
   return LlvmTarget{triple.text(), cpu.text(), features.text()};
 }
 
+Status LlvmPlugin::host_runs(const LlvmTarget& target) const {
+  PluginBuffer problem(table_);
+  const int32_t status =
+      table_->host_runs(target.triple.c_str(), target.cpu.c_str(), target.features.c_str(), problem.out());
+  if (status == TILERT_LLVM_OK) return {};
+  return make_error(code_of(status), "code for '{}' cannot run here: {}", llvm_target_text(target), problem.text());
+}
+
 Result<std::string> LlvmPlugin::compile(const LlvmRequest& request) const {
   tilert_llvm_request raw{};
   raw.struct_size = sizeof raw;
@@ -120,6 +153,10 @@ Result<std::string> LlvmPlugin::compile(const LlvmRequest& request) const {
   raw.cpu = request.cpu.c_str();
   raw.features = request.features.c_str();
   raw.vector_width = request.vector_width;
+  std::vector<const char*> entries;
+  for (const std::string& entry : request.entries) entries.push_back(entry.c_str());
+  raw.entry_count = static_cast<uint32_t>(entries.size());
+  raw.entries = entries.data();
   PluginBuffer output(table_), problem(table_);
   const int32_t status = table_->compile(&raw, output.out(), problem.out());
   if (status == TILERT_LLVM_OK) return output.text();

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 struct tilert_llvm_plugin;
 struct tilert_llvm_module;
@@ -21,13 +22,18 @@ struct LlvmRequest {
   std::string triple, cpu, features;
   uint32_t vector_width = 0;    // preferred width in bits; 0: the cpu's own preference
   bool vectorize_loops = false;
+  std::vector<std::string> entries;  // functions that it must define for callers outside
   bool assembly = false;        // assembly text instead of object bytes
 };
 
-// A machine as LLVM spells it.
+// A machine as LLVM spells it. Its text, in requests and artifacts, is "triple:cpu:features", trailing colons dropped:
+// "x86_64-unknown-linux-gnu:x86-64-v3", "aarch64-unknown-linux-gnu", "x86_64-unknown-linux-gnu::+avx2,+fma".
 struct LlvmTarget {
   std::string triple, cpu, features;
+  bool operator==(const LlvmTarget&) const = default;
 };
+std::string llvm_target_text(const LlvmTarget& target);
+Result<LlvmTarget> parse_llvm_target(std::string_view text);
 
 // Object bytes that have become code of this process. Owns the code: entries are valid as long as it lives, and no
 // thread may be inside when it goes. Movable; entry() may be called from any thread.
@@ -66,6 +72,8 @@ class LlvmPlugin {
   const std::string& path() const { return path_; }
 
   Result<LlvmTarget> host_target() const;
+  // Can this machine run code made for `target`? UNSUPPORTED names the instruction sets that it lacks.
+  Status host_runs(const LlvmTarget& target) const;
   // Object bytes. COMPILE carries LLVM's message as log and the text as source; UNSUPPORTED a target or import refused.
   Result<std::string> compile(const LlvmRequest& request) const;
   // CORRUPT: not an object of this machine. UNAVAILABLE: the system gives no executable memory.

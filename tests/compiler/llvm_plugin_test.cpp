@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -232,6 +233,53 @@ TEST_F(LlvmPluginTest, AChildOfForkCompilesAndRunsOnItsOwn) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status));
   EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST_F(LlvmPluginTest, WhereMemoryMayNotBecomeExecutableLoadingIsAnError) {
+  constexpr int kSetMdwe = 65, kRefuseExecGain = 1;  // PR_SET_MDWE, Linux 6.3
+  enum { kRefused = 0, kWrongCode = 1, kLoaded = 2, kKernelTooOld = 3 };
+  const auto object = plugin().compile(request(kAddOne));
+  ASSERT_TRUE(object);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (prctl(kSetMdwe, kRefuseExecGain, 0, 0, 0) != 0) _exit(kKernelTooOld);
+    auto loaded = plugin().load_object(*object);
+    _exit(loaded ? kLoaded : loaded.error().code == Code::kUnavailable ? kRefused : kWrongCode);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == kKernelTooOld) GTEST_SKIP() << "this kernel has no memory-deny-write-execute";
+  EXPECT_EQ(WEXITSTATUS(status), kRefused);
+}
+
+TEST_F(LlvmPluginTest, TheHostRunsItsOwnTargetAndNotAnotherMachines) {
+  auto host = plugin().host_target();
+  ASSERT_TRUE(host);
+  EXPECT_TRUE(plugin().host_runs(*host));
+#if defined(__x86_64__)
+  EXPECT_TRUE(plugin().host_runs({"x86_64-unknown-linux-gnu", "x86-64", ""}));
+  const Status other = plugin().host_runs({"aarch64-unknown-linux-gnu", "", ""});
+  const Status newer = plugin().host_runs({"x86_64-unknown-linux-gnu", "x86-64", "+avx2,+sm4,+tbm"});
+#else
+  const Status other = plugin().host_runs({"x86_64-unknown-linux-gnu", "", ""});
+  const Status newer = plugin().host_runs({"aarch64-unknown-linux-gnu", "", "+sme"});
+#endif
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Code::kUnsupported);
+  ASSERT_FALSE(newer);
+  EXPECT_THAT(newer.error().message, HasSubstr("lacks"));
+}
+
+TEST(LlvmTargetText, ComesBackAsItWas) {
+  for (const char* text : {"x86_64-unknown-linux-gnu", "x86_64-unknown-linux-gnu:x86-64-v3",
+                           "x86_64-unknown-linux-gnu::+avx2,+fma", "aarch64-unknown-linux-gnu:neoverse-v2:+sve"}) {
+    auto target = parse_llvm_target(text);
+    ASSERT_TRUE(target) << text;
+    EXPECT_EQ(llvm_target_text(*target), text);
+  }
+  for (const char* text : {"", ":x86-64", "a:b:c:d", "x86_64 linux", "x86_64;rm"}) EXPECT_FALSE(parse_llvm_target(text));
 }
 
 TEST_F(LlvmPluginTest, TheHostHasATripleAndFeatures) {
