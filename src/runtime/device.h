@@ -19,7 +19,7 @@
 #include "tilert.h"
 
 namespace tilert {
-class ThreadPool;
+class Executor;
 }
 
 namespace tilert::runtime {
@@ -50,7 +50,8 @@ struct DeviceOptions {
   // CPU:
   std::optional<tilert_executor> executor;  // none: a pool of our own
   uint32_t threads = 0;                     // of that pool; 0: by affinity and cgroup
-  CpuLoader cpu_loader;                     // none: the LLVM plugin
+  std::string plugin_path;                  // of the LLVM plugin; empty: beside this library
+  CpuLoader cpu_loader;                     // what makes code of object bytes; none: the LLVM plugin
 };
 
 // What is known of a device without running anything on it.
@@ -85,7 +86,7 @@ class Device : public std::enable_shared_from_this<Device> {
   const DeviceFacts& facts() const { return facts_; }
   const CudaDriver* driver() const { return driver_; }  // null on a CPU
   CuContext context() const { return context_; }
-  const tilert_executor& executor() const { return executor_; }  // CPU: the caller's or our pool
+  Executor* executor() const { return executor_.get(); }  // CPU: our pool or the caller's; null on CUDA
   bool forked() const;
   Status check_alive() const;  // FORKED in a child of the process that opened it
 
@@ -118,9 +119,8 @@ class Device : public std::enable_shared_from_this<Device> {
   CuDevice device_ = 0;
   bool retained_ = false;
   DeviceFacts facts_;
-  tilert_executor executor_{};
+  std::unique_ptr<Executor> executor_;
   CpuLoader cpu_loader_;
-  std::unique_ptr<ThreadPool> pool_;
   uint32_t generation_ = 0;
 
   mutable std::mutex mutex_;  // of what follows

@@ -1,0 +1,151 @@
+// From artifacts to the tables that a launch walks.
+#include "runtime/loaded.h"
+
+#include <algorithm>
+
+#include "runtime/load_module.h"
+
+namespace tilert::runtime {
+namespace {
+
+Term make_term(const Artifact& artifact, Expr expr) {
+  Term term;
+  if (!expr) return term;
+  const Instruction& first = artifact.bytecode[expr.begin];
+  if (expr.count == 1 && first.op == Op::dim) {
+    term.dim = first.a;
+  } else if (expr.count == 1 && first.op == Op::constant) {
+    term.value = first.value;
+  } else {
+    term.general = true;
+    term.expr = expr;
+  }
+  return term;
+}
+
+PreparedParam prepare_param(const Artifact& artifact, const Param& param, uint32_t* stride_slot) {
+  PreparedParam out;
+  out.kind = param.kind;
+  out.dtype = param.dtype;
+  out.bits = static_cast<uint8_t>(dtype_bits(param.dtype));
+  out.rank = static_cast<uint8_t>(param.dims.size());
+  out.alignment_mask = param.kind == ParamKind::scalar ? 0 : param.alignment - 1;
+  out.stride_slot = static_cast<uint16_t>(*stride_slot);
+  *stride_slot += out.rank;
+  for (size_t d = 0; d < param.dims.size(); ++d) {
+    out.sizes[d] = make_term(artifact, param.dims[d].size);
+    out.rules[d] = param.dims[d].rule;
+    out.contiguous = out.contiguous && param.dims[d].rule == StrideRule::contiguous;
+    if (param.dims[d].rule == StrideRule::given) out.strides[d] = make_term(artifact, param.dims[d].stride);
+  }
+  return out;
+}
+
+PreparedKernel prepare_kernel(const Artifact& artifact, const Kernel& kernel) {
+  PreparedKernel out;
+  out.kernel = &kernel;
+  for (int i = 0; i < 3; ++i) out.grid[i] = make_term(artifact, kernel.grid[i]);
+  const bool cluster = kernel.cluster[0] * kernel.cluster[1] * kernel.cluster[2] > 1;
+  out.plain = !cluster && (kernel.attributes & kKernelCooperative) == 0;
+  for (const Slot& slot : kernel.slots) {
+    const uint32_t alignment = parameter_alignment(slot);
+    PreparedSlot prepared{slot.kind, slot.bytes, slot.index, (out.parameter_bytes + alignment - 1) / alignment * alignment,
+                          make_term(artifact, slot.expr)};
+    out.parameter_bytes = prepared.offset + slot.bytes;
+    out.slots.push_back(prepared);
+  }
+  return out;
+}
+
+std::shared_ptr<LoadedVariant> prepare_variant(const ArtifactPtr& artifact) {
+  auto variant = std::make_shared<LoadedVariant>();
+  variant->artifact = artifact;
+  variant->code = artifact->bytecode.data();
+  variant->dims = artifact->dims;
+  uint32_t stride_slot = 0;
+  for (const Param& param : artifact->params) {
+    variant->params.push_back(prepare_param(*artifact, param, &stride_slot));
+  }
+  for (const Kernel& kernel : artifact->kernels) variant->kernels.push_back(prepare_kernel(*artifact, kernel));
+  for (const Instruction& instruction : artifact->bytecode) {
+    variant->reads_strides |= instruction.op == Op::stride;
+    variant->reads_scalars |= instruction.op == Op::scalar;
+  }
+  for (const Dim& dim : artifact->dims) variant->constant_dims |= dim.kind == DimKind::constant;
+  return variant;
+}
+
+Status load_module(Device& device, LoadedVariant& variant) {
+  return device.is_cpu() ? load_cpu_module(device, variant) : load_cuda_module(device, variant);
+}
+
+}  // namespace
+
+uint32_t parameter_alignment(const Slot& slot) { return slot.kind == SlotKind::tensor_map ? 64 : slot.bytes; }
+
+Result<LoadedPtr> Loaded::make(std::shared_ptr<Device> device, std::span<const ArtifactPtr> variants) {
+  if (variants.empty()) return make_error(Code::kInvalidArgument, "a kernel without variants cannot be loaded");
+  LoadedPtr loaded(new Loaded(std::move(device)));
+  TILERT_TRY(loaded->add(variants));
+  return loaded;
+}
+
+// In a child of fork there is nothing to mark: the list belongs to the parent's device.
+Loaded::~Loaded() {
+  const VariantTable* const table = table_.load(std::memory_order_acquire);
+  if (table == nullptr) return;
+  for (const auto& variant : table->variants) variant->module->released.store(true, std::memory_order_release);
+}
+
+Status Loaded::add(std::span<const ArtifactPtr> variants) {
+  TILERT_TRY(device_->check_alive());
+  const std::lock_guard lock(mutex_);
+  auto table = std::make_unique<VariantTable>();
+  if (const VariantTable* before = table_.load(std::memory_order_acquire)) table->variants = before->variants;
+  const size_t old_count = table->variants.size();
+  std::string signature = signature_;
+  Status status;
+  for (const ArtifactPtr& artifact : variants) {
+    if (artifact == nullptr) {
+      status = make_error(Code::kInvalidArgument, "a variant to load is NULL");
+      break;
+    }
+    const auto loaded_already = [&](const auto& variant) { return variant->artifact == artifact; };
+    if (std::any_of(table->variants.begin(), table->variants.end(), loaded_already)) continue;
+    status = verify(*artifact);
+    if (!status) break;
+    const std::string hash = signature_hash(*artifact);
+    if (!signature.empty() && signature != hash) {
+      status = make_error(Code::kInternal,
+                          "variants of one kernel disagree about its parameters; please report it with the dump of both");
+      break;
+    }
+    signature = hash;
+    auto variant = prepare_variant(artifact);
+    status = load_module(*device_, *variant);
+    if (!status) break;
+    table->variants.push_back(std::move(variant));
+  }
+  if (!status) {
+    // What was loaded by this call has never been launched; trim unloads it.
+    for (size_t i = old_count; i < table->variants.size(); ++i) {
+      table->variants[i]->module->released.store(true, std::memory_order_release);
+    }
+    return status;
+  }
+  signature_ = std::move(signature);
+  table_.store(table.get(), std::memory_order_release);
+  tables_.push_back(std::move(table));
+  return {};
+}
+
+bool Loaded::pinned() const {
+  const auto& variants = table().variants;
+  return std::any_of(variants.begin(), variants.end(), [](const auto& variant) { return variant->module->pinned.load(); });
+}
+
+void Loaded::unpin() {
+  for (const auto& variant : table().variants) variant->module->pinned.store(false, std::memory_order_release);
+}
+
+}  // namespace tilert::runtime
