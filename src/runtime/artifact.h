@@ -38,9 +38,9 @@ enum class StrideRule : uint8_t {
 };
 
 struct TensorDim {
-  Expr size;                                       // constants and dims only
+  Expr size;  // of dims only; names its dim by index also where this variant made it constant, so that shapes tell dims
   StrideRule rule = StrideRule::contiguous;
-  Expr stride;                                     // given: elements; free: absent
+  Expr stride;  // given: elements, of dims only; else absent
 };
 
 enum class ParamKind : uint8_t { tensor = 1, scalar = 2, pointer_table = 3 };
@@ -86,7 +86,8 @@ struct Slot {
 enum class Swizzle : uint8_t { none = 0, b32 = 1, b64 = 2, b128 = 3 };         // the driver's numbers
 enum class L2Promotion : uint8_t { none = 0, b64 = 1, b128 = 2, b256 = 3 };
 
-// How to encode one TMA descriptor (tiled, no interleave, zero fill). Dims innermost first.
+// How to encode one TMA descriptor (tiled, no interleave, zero fill). Dims innermost first. A tensor without elements gets
+// a descriptor that must not be read through: the kernel issues no copy from it.
 struct TensorMapRecipe {
   uint16_t param = 0;       // the tensor whose pointer it starts at
   Expr offset;              // elements added to the pointer; may be absent

@@ -118,7 +118,10 @@ class Verifier {
     if (kernel.slots.size() > kMaxKernelParams) return wrong("{} parameters of '{}'", kernel.slots.size(), kernel.entry);
     if (kernel.tensor_maps.size() > kMaxTensorMaps) return wrong("tensor maps of '{}'", kernel.entry);
     const bool cpu = artifact_.kind == CodeKind::cpu_object;
-    if (cpu && (!kernel.tensor_maps.empty() || cluster != 1)) return wrong("tensor maps or clusters on a CPU");
+    const bool cooperative = (kernel.attributes & kKernelCooperative) != 0;
+    if (cpu && (!kernel.tensor_maps.empty() || cluster != 1 || cooperative)) {
+      return wrong("kernel '{}' needs tensor maps, clusters or cooperation on a CPU", kernel.entry);
+    }
     uint32_t bytes = 0;
     for (const Slot& slot : kernel.slots) TILERT_TRY(check_slot(slot, kernel, &bytes));
     for (const TensorMapRecipe& map : kernel.tensor_maps) TILERT_TRY(check_map(map));

@@ -78,7 +78,9 @@ Status load_cpu_module(Device& device, LoadedVariant& variant) {
     }
     scratch = std::max<uint64_t>(scratch, kernel.kernel->shared_bytes);
   }
-  if (scratch > 0) TILERT_ASSIGN(variant.scratch, device.scratch(scratch));
+  if (scratch > 0) {
+    TILERT_ASSIGN(variant.scratch, device.scratch(scratch));
+  }
   device.adopt(module);
   variant.module = std::move(module);
   return {};

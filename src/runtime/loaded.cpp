@@ -41,12 +41,42 @@ PreparedParam prepare_param(const Artifact& artifact, const Param& param, uint32
   return out;
 }
 
+// CUtensorMapDataType; types of equal width that the copy engine only moves share one.
+int32_t element_type(DType type) {
+  switch (type) {
+    case DType::f16: return 6;
+    case DType::f32: return 7;
+    case DType::f64: return 8;
+    case DType::bf16: return 9;
+    case DType::tf32: return 11;
+    case DType::int32: return 3;
+    case DType::int64: return 5;
+    default: break;
+  }
+  const int bytes = dtype_bytes(type);
+  return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : 4;
+}
+
+PreparedMap prepare_map(const Artifact& artifact, const TensorMapRecipe& recipe) {
+  PreparedMap out;
+  out.recipe = &recipe;
+  out.element_type = element_type(recipe.dtype);
+  out.element_bytes = static_cast<uint32_t>(dtype_bytes(recipe.dtype));
+  out.offset = make_term(artifact, recipe.offset);
+  for (int i = 0; i < recipe.rank; ++i) {
+    out.dims[i] = make_term(artifact, recipe.dims[i]);
+    if (i > 0) out.strides[i] = make_term(artifact, recipe.strides[i]);
+  }
+  return out;
+}
+
 PreparedKernel prepare_kernel(const Artifact& artifact, const Kernel& kernel) {
   PreparedKernel out;
   out.kernel = &kernel;
   for (int i = 0; i < 3; ++i) out.grid[i] = make_term(artifact, kernel.grid[i]);
-  const bool cluster = kernel.cluster[0] * kernel.cluster[1] * kernel.cluster[2] > 1;
-  out.plain = !cluster && (kernel.attributes & kKernelCooperative) == 0;
+  out.work = make_term(artifact, kernel.work);
+  out.cluster = kernel.cluster[0] * kernel.cluster[1] * kernel.cluster[2] > 1;
+  for (const TensorMapRecipe& recipe : kernel.tensor_maps) out.maps.push_back(prepare_map(artifact, recipe));
   for (const Slot& slot : kernel.slots) {
     const uint32_t alignment = parameter_alignment(slot);
     PreparedSlot prepared{slot.kind, slot.bytes, slot.index, (out.parameter_bytes + alignment - 1) / alignment * alignment,
@@ -70,8 +100,11 @@ std::shared_ptr<LoadedVariant> prepare_variant(const ArtifactPtr& artifact) {
   for (const Instruction& instruction : artifact->bytecode) {
     variant->reads_strides |= instruction.op == Op::stride;
     variant->reads_scalars |= instruction.op == Op::scalar;
+    variant->reads_alignments |= instruction.op == Op::alignment;
   }
-  for (const Dim& dim : artifact->dims) variant->constant_dims |= dim.kind == DimKind::constant;
+  variant->has_guard = static_cast<bool>(artifact->guard);
+  variant->guard = make_term(*artifact, artifact->guard);
+  variant->workspace = make_term(*artifact, artifact->workspace.bytes);
   return variant;
 }
 

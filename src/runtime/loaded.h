@@ -46,14 +46,24 @@ struct PreparedSlot {
   Term term;
 };
 
+// A tensor map with the driver's numbers.
+struct PreparedMap {
+  const TensorMapRecipe* recipe = nullptr;  // in the artifact
+  int32_t element_type = 0;
+  uint32_t element_bytes = 0;
+  Term offset, dims[5], strides[5];
+};
+
 struct PreparedKernel {
   const Kernel* kernel = nullptr;  // in the artifact
   CuFunction function = nullptr;
   CpuEntry entry = nullptr;
   Term grid[3];
   std::vector<PreparedSlot> slots;
+  std::vector<PreparedMap> maps;
+  Term work;
   uint32_t parameter_bytes = 0;
-  bool plain = true;  // needs no attribute of its own: cuLaunchKernel serves
+  bool cluster = false;      // of more than one block
   // As the driver tells, for introspection; 0 on a CPU.
   uint32_t registers = 0, local_bytes = 0, static_shared_bytes = 0;
 };
@@ -66,7 +76,9 @@ struct LoadedVariant {
   std::vector<PreparedKernel> kernels;
   bool reads_strides = false;  // some expression does
   bool reads_scalars = false;
-  bool constant_dims = false;
+  bool reads_alignments = false;
+  bool has_guard = false;
+  Term guard, workspace;
   std::shared_ptr<LoadedModule> module;
   std::shared_ptr<ScratchArena> scratch;  // CPU, where a kernel needs any
 };
@@ -103,7 +115,7 @@ class Loaded {
   std::string signature_;
 };
 
-// The offsets of a kernel's parameters under the natural alignment of the device ABI.
+// The natural alignment of the device ABI, by which a kernel's parameters follow each other.
 uint32_t parameter_alignment(const Slot& slot);
 
 }  // namespace tilert::runtime

@@ -1,0 +1,181 @@
+// The driver call. A launch on a stream of its own asks for capture and launches, nothing else; the legacy stream and the
+// per-thread stream are those of the current context, so there the bound context is made current around it.
+#include <optional>
+
+#include "runtime/launch_state.h"
+
+namespace tilert::runtime {
+namespace {
+
+constexpr uint32_t kMaxAttributes = 4;
+
+struct Attributes {
+  CuLaunchAttribute list[kMaxAttributes];
+  uint32_t count = 0;
+  bool cooperative = false;
+
+  void add(int32_t id, int32_t flag) {
+    CuLaunchAttribute& attribute = list[count++];
+    std::memset(&attribute, 0, sizeof attribute);
+    attribute.id = id;
+    attribute.value.flag = flag;
+  }
+};
+
+// What the caller asks of every kernel of the launch.
+struct Wishes {
+  bool pdl = false;
+  bool cooperative = false;
+  bool has_priority = false;
+  int32_t priority = 0;
+};
+
+Code read_wishes(const tilert_launch_info& info, Wishes* wishes) {
+  if (info.attribute_count != 0 && info.attributes == nullptr) {
+    return refuse(info, Code::kInvalidArgument, -1, -1, "attributes is NULL, attribute_count {}", info.attribute_count);
+  }
+  for (uint32_t i = 0; i < info.attribute_count; ++i) {
+    const tilert_launch_attribute& attribute = info.attributes[i];
+    switch (attribute.id) {
+      case TILERT_ATTRIBUTE_PDL: wishes->pdl = attribute.value != 0; break;
+      case TILERT_ATTRIBUTE_COOPERATIVE: wishes->cooperative = attribute.value != 0; break;
+      case TILERT_ATTRIBUTE_PRIORITY:
+        wishes->has_priority = true;
+        wishes->priority = static_cast<int32_t>(attribute.value);
+        break;
+      default: return refuse(info, Code::kInvalidArgument, -1, -1, "launch attribute {} is not known", attribute.id);
+    }
+  }
+  return Code::kOk;
+}
+
+// PDL is set only where the kernel's code waits for the grid before it; elsewhere it would be a race.
+void collect(const PreparedKernel& kernel, const Wishes& wishes, Attributes* attributes) {
+  const uint32_t own = kernel.kernel->attributes;
+  if (kernel.cluster) {
+    attributes->add(kCuAttributeCluster, 0);
+    std::copy_n(kernel.kernel->cluster, 3, attributes->list[attributes->count - 1].value.cluster);
+  }
+  attributes->cooperative = wishes.cooperative || (own & kKernelCooperative) != 0;
+  if (attributes->cooperative) attributes->add(kCuAttributeCooperative, 1);
+  if (wishes.pdl && (own & kKernelPdl) != 0) attributes->add(kCuAttributePdl, 1);
+  if (wishes.has_priority) attributes->add(kCuAttributePriority, wishes.priority);
+}
+
+CuResult call(const CudaDriver& driver, const PreparedKernel& kernel, const Grid& grid, Attributes& attributes,
+              CuStream stream, void** parameters, bool* unavailable) {
+  const Kernel& recipe = *kernel.kernel;
+  const auto extent = [&](int i) { return static_cast<uint32_t>(grid.extent[i]); };
+  if (attributes.count == 0) {
+    return driver.cuLaunchKernel(kernel.function, extent(0), extent(1), extent(2), recipe.threads[0], recipe.threads[1],
+                                 recipe.threads[2], recipe.shared_bytes, stream, parameters, nullptr);
+  }
+  if (driver.cuLaunchKernelEx != nullptr) {
+    const CuLaunchConfig config{{extent(0), extent(1), extent(2)},
+                                {recipe.threads[0], recipe.threads[1], recipe.threads[2]},
+                                recipe.shared_bytes,
+                                stream,
+                                attributes.list,
+                                attributes.count};
+    return driver.cuLaunchKernelEx(&config, kernel.function, parameters, nullptr);
+  }
+  *unavailable = attributes.count > 1 || !attributes.cooperative || driver.cuLaunchCooperativeKernel == nullptr;
+  if (*unavailable) return kCuSuccess;
+  return driver.cuLaunchCooperativeKernel(kernel.function, extent(0), extent(1), extent(2), recipe.threads[0],
+                                          recipe.threads[1], recipe.threads[2], recipe.shared_bytes, stream, parameters);
+}
+
+Code driver_failure(const LaunchState& state, CuResult code, const char* what) {
+  const char* name = nullptr;
+  const CudaDriver& driver = *state.loaded.device().driver();
+  if (driver.cuGetErrorName(code, &name) != kCuSuccess || name == nullptr) name = "unknown code";
+  refuse(state.info, Code::kDriver, -1, -1, "the CUDA driver failed to {}: {} ({})", what, name, code);
+  if (state.info.failure != nullptr) state.info.failure->driver_code = code;
+  return Code::kDriver;
+}
+
+// One launch: which of its kernels are done, so that a second try goes on where the first was refused.
+class Launcher {
+ public:
+  Launcher(const LaunchState& state, const Wishes& wishes)
+      : state_(state), wishes_(wishes), driver_(*state.loaded.device().driver()),
+        stream_(static_cast<CuStream>(state.info.stream)) {}
+
+  // kOk, or a refusal of ours; `*result` holds what the driver said.
+  Code run(CuResult* result) {
+    *result = ask_capture();
+    for (; *result == kCuSuccess && next_ < state_.variant->kernels.size(); ++next_) {
+      const Code code = run_kernel(state_.variant->kernels[next_], result);
+      if (code != Code::kOk) return code;
+      if (*result != kCuSuccess) return Code::kOk;
+    }
+    return Code::kOk;
+  }
+
+ private:
+  // A captured launch may be replayed until the context ends.
+  CuResult ask_capture() {
+    std::atomic<bool>& pinned = state_.variant->module->pinned;
+    if (pinned.load(std::memory_order_relaxed)) return kCuSuccess;
+    int32_t status = kCuCaptureNone;
+    const CuResult result = driver_.cuStreamIsCapturing(stream_, &status);
+    if (result == kCuSuccess && status != kCuCaptureNone) pinned.store(true, std::memory_order_release);
+    return result;
+  }
+
+  Code run_kernel(const PreparedKernel& kernel, CuResult* result) {
+    Grid grid;
+    if (const Code code = evaluate_grid(state_, kernel, &grid); code != Code::kOk) return code;
+    if (grid.blocks == 0) return Code::kOk;
+    alignas(64) uint8_t bytes[kMaxParameterBytes];
+    void* parameters[kMaxKernelParams];
+    if (const Code code = pack_parameters(state_, kernel, bytes); code != Code::kOk) return code;
+    for (size_t i = 0; i < kernel.slots.size(); ++i) parameters[i] = bytes + kernel.slots[i].offset;
+    Attributes attributes;
+    collect(kernel, wishes_, &attributes);
+    bool unavailable = false;
+    *result = call(driver_, kernel, grid, attributes, stream_, parameters, &unavailable);
+    if (!unavailable) return Code::kOk;
+    return refuse(state_.info, Code::kUnavailable, -1, -1,
+                  "kernel '{}' is launched with attributes, which needs cuLaunchKernelEx; this driver has none",
+                  kernel.kernel->entry);
+  }
+
+  const LaunchState& state_;
+  const Wishes& wishes_;
+  const CudaDriver& driver_;
+  const CuStream stream_;
+  size_t next_ = 0;
+};
+
+// NULL and the driver's constants for the legacy and the per-thread stream.
+bool belongs_to_current_context(const void* stream) { return reinterpret_cast<uintptr_t>(stream) <= 2; }
+
+bool is_context_code(CuResult code) {
+  return code == kCuInvalidContext || code == kCuInvalidHandle || code == kCuNotInitialized;
+}
+
+}  // namespace
+
+Code launch_cuda(const LaunchState& state) {
+  Wishes wishes;
+  if (state.info.attribute_count != 0) {
+    if (const Code code = read_wishes(state.info, &wishes); code != Code::kOk) return code;
+  }
+  const Device& device = state.loaded.device();
+  Launcher launcher(state, wishes);
+  CuResult result = kCuSuccess;
+  if (!belongs_to_current_context(state.info.stream)) {
+    const Code code = launcher.run(&result);
+    if (code != Code::kOk || result == kCuSuccess) return code;
+    if (!is_context_code(result)) return driver_failure(state, result, "launch");
+  }
+  // Here too where the thread has another context, or none, and the driver minded.
+  const CurrentContext current(*device.driver(), device.context());
+  if (current.result() != kCuSuccess) return driver_failure(state, current.result(), "make the device's context current");
+  const Code code = launcher.run(&result);
+  if (code != Code::kOk || result == kCuSuccess) return code;
+  return driver_failure(state, result, "launch");
+}
+
+}  // namespace tilert::runtime

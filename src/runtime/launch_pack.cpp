@@ -1,0 +1,97 @@
+// Grid and parameters from the artifact's recipe; TMA descriptors are encoded where the parameters lie.
+#include "runtime/launch_state.h"
+
+namespace tilert::runtime {
+namespace {
+
+constexpr int64_t kMaxGridX = INT32_MAX;
+constexpr int64_t kMaxGridYZ = 65535;
+constexpr int kTileBytes = 16;  // what the copy engine wants of addresses and strides
+constexpr uintptr_t kNoAddress = 4096;  // stands for the address of a tensor without elements; never read through
+
+Code encode_map(const LaunchState& state, const PreparedMap& map, uint8_t* out) {
+  const TensorMapRecipe& recipe = *map.recipe;
+  const auto argument = static_cast<int32_t>(recipe.param);
+  const CudaDriver& driver = *state.loaded.device().driver();
+  uint64_t dims[5], strides[5];
+  bool empty = false;
+  for (int i = 0; i < recipe.rank; ++i) {
+    const int64_t size = state.value(map.dims[i]);
+    empty |= size <= 0;
+    dims[i] = static_cast<uint64_t>(std::max<int64_t>(size, 1));
+  }
+  for (int i = 1; i < recipe.rank; ++i) {
+    const int64_t stride = state.value(map.strides[i]);
+    if (stride % kTileBytes != 0 && !empty) {
+      return refuse(state.info, Code::kAlignment, argument, i,
+                    "'{}': the copy engine needs strides that are multiples of {} bytes, this one is {}",
+                    state.param(recipe.param).name, kTileBytes, stride);
+    }
+    strides[i - 1] = empty ? static_cast<uint64_t>(kTileBytes) : static_cast<uint64_t>(stride);
+  }
+  auto address = reinterpret_cast<uintptr_t>(state.info.arguments[recipe.param].data);
+  address += static_cast<uintptr_t>(state.value(map.offset) * static_cast<int64_t>(map.element_bytes));
+  if (empty) address = kNoAddress;
+  if (address % kTileBytes != 0) {
+    return refuse(state.info, Code::kAlignment, argument, -1, "'{}': the copy engine needs an address aligned to {} bytes",
+                  state.param(recipe.param).name, kTileBytes);
+  }
+  const CuResult code = driver.cuTensorMapEncodeTiled(
+      reinterpret_cast<CuTensorMap*>(out), map.element_type, recipe.rank, reinterpret_cast<void*>(address), dims, strides,
+      recipe.box, recipe.element_strides, 0, static_cast<int32_t>(recipe.swizzle), static_cast<int32_t>(recipe.l2), 0);
+  if (code == kCuSuccess) return Code::kOk;
+  refuse(state.info, Code::kDriver, argument, -1, "the driver refuses the tensor map of '{}' (code {})",
+         state.param(recipe.param).name, code);
+  if (state.info.failure != nullptr) state.info.failure->driver_code = code;
+  return Code::kDriver;
+}
+
+}  // namespace
+
+Code evaluate_grid(const LaunchState& state, const PreparedKernel& kernel, Grid* grid) {
+  const bool cpu = state.loaded.device().is_cpu();
+  grid->blocks = 1;
+  for (int i = 0; i < 3; ++i) {
+    const int64_t extent = std::max<int64_t>(state.value(kernel.grid[i]), 0);
+    grid->extent[i] = extent;
+    const int64_t limit = cpu || i == 0 ? kMaxGridX : kMaxGridYZ;
+    if (extent > limit || __builtin_mul_overflow(grid->blocks, extent, &grid->blocks)) {
+      return refuse(state.info, Code::kShape, -1, -1, "kernel '{}': {} blocks along axis {} of the grid; at most {}",
+                    kernel.kernel->entry, extent, i, limit);
+    }
+  }
+  return Code::kOk;
+}
+
+uint64_t slot_value(const LaunchState& state, const PreparedSlot& slot) {
+  switch (slot.kind) {
+    case SlotKind::pointer: return reinterpret_cast<uintptr_t>(state.info.arguments[slot.index].data);
+    case SlotKind::scalar: {
+      const int shift = 64 - 8 * slot.bytes;
+      return state.info.arguments[slot.index].bits << shift >> shift;
+    }
+    case SlotKind::workspace:
+      return reinterpret_cast<uintptr_t>(state.info.workspace) + static_cast<uint64_t>(state.value(slot.term));
+    case SlotKind::expression: {
+      const int64_t value = state.value(slot.term);
+      return static_cast<uint64_t>(slot.bytes == 4 ? int64_t{static_cast<int32_t>(value)} : value);
+    }
+    case SlotKind::tensor_map: break;
+  }
+  return 0;
+}
+
+Code pack_parameters(const LaunchState& state, const PreparedKernel& kernel, uint8_t* bytes) {
+  for (const PreparedSlot& slot : kernel.slots) {
+    if (slot.kind == SlotKind::tensor_map) {
+      const Code code = encode_map(state, kernel.maps[slot.index], bytes + slot.offset);
+      if (code != Code::kOk) return code;
+      continue;
+    }
+    const uint64_t value = slot_value(state, slot);
+    std::memcpy(bytes + slot.offset, &value, slot.bytes);
+  }
+  return Code::kOk;
+}
+
+}  // namespace tilert::runtime

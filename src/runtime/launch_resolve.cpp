@@ -1,0 +1,267 @@
+// Argument checks and the choice of the variant. First what holds for every variant (signature, dims), then each variant
+// in the order of loading: the first that takes dims, shapes, strides, alignments and whose guard holds.
+#include "runtime/launch_state.h"
+
+namespace tilert::runtime {
+namespace {
+
+// Why a variant does not take the launch; of several variants the greatest is reported.
+enum class Miss : uint8_t { none, dims, unresolved, null, shape, stride, row, alignment };
+
+struct Mismatch {
+  Miss miss = Miss::none;
+  int32_t argument = -1;
+  int32_t dim = -1;
+  int64_t got = 0;
+  int64_t wanted = 0;
+};
+
+Code check_tensor(const LaunchState& state, const PreparedParam& param, uint32_t index) {
+  const tilert_launch_info& info = state.info;
+  const tilert_argument& argument = info.arguments[index];
+  const auto name = [&]() -> const std::string& { return state.param(index).name; };
+  const auto at = static_cast<int32_t>(index);
+  const bool described = argument.shape != nullptr || argument.strides != nullptr || argument.ndim != 0;
+  if (described && argument.ndim != param.rank) {
+    return refuse(info, Code::kShape, at, -1, "'{}' has rank {}, the argument {}", name(), param.rank, argument.ndim);
+  }
+  for (int32_t d = 0; d < param.rank; ++d) {
+    if (argument.shape != nullptr && argument.shape[d] < 0) {
+      return refuse(info, Code::kShape, at, d, "'{}': size {} of dim {}", name(), argument.shape[d], d);
+    }
+    if (argument.strides != nullptr && argument.strides[d] < 0) {
+      return refuse(info, Code::kShape, at, d, "'{}': stride {} of dim {}: strides are 0 or positive", name(),
+                    argument.strides[d], d);
+    }
+  }
+  if (argument.device_type == TILERT_MEMORY_UNKNOWN) return Code::kOk;
+  const Device& device = state.loaded.device();
+  const bool wrong_kind = argument.device_type == (device.is_cpu() ? TILERT_MEMORY_CUDA : TILERT_MEMORY_CPU);
+  const bool wrong_device = argument.device_type == TILERT_MEMORY_CUDA && argument.device_id != device.facts().ordinal;
+  if (!wrong_kind && !wrong_device) return Code::kOk;
+  return refuse(info, Code::kInvalidArgument, at, -1, "'{}' lies on device {}:{}, the kernel is loaded on {}:{}", name(),
+                argument.device_type == TILERT_MEMORY_CPU ? "cpu" : "cuda", argument.device_id,
+                device.is_cpu() ? "cpu" : "cuda", device.facts().ordinal);
+}
+
+// Counts, kinds, dtypes, ranks, devices: the same for every variant.
+Code check_signature(const LaunchState& state) {
+  const tilert_launch_info& info = state.info;
+  const auto& params = state.variant->params;
+  if (info.argument_count != params.size()) {
+    return refuse(info, Code::kInvalidArgument, -1, -1, "{} arguments; the kernel takes {}", info.argument_count,
+                  params.size());
+  }
+  if (info.arguments == nullptr && !params.empty()) {
+    return refuse(info, Code::kInvalidArgument, -1, -1, "arguments is NULL; the kernel takes {}", params.size());
+  }
+  for (uint32_t i = 0; i < info.argument_count; ++i) {
+    const tilert_argument& argument = info.arguments[i];
+    const PreparedParam& param = params[i];
+    if (argument.kind != static_cast<int32_t>(param.kind)) {
+      return refuse(info, Code::kInvalidArgument, static_cast<int32_t>(i), -1,
+                    "'{}' is a parameter of kind {} (1 tensor, 2 scalar, 3 pointer table), the argument of kind {}",
+                    state.param(i).name, static_cast<int>(param.kind), argument.kind);
+    }
+    if (argument.dtype != static_cast<int32_t>(param.dtype)) {
+      return refuse(info, Code::kShape, static_cast<int32_t>(i), -1, "'{}' is {}, the argument {}", state.param(i).name,
+                    dtype_text(param.dtype), dtype_text(static_cast<DType>(argument.dtype)));
+    }
+    if (param.kind == ParamKind::scalar) continue;
+    if (const Code code = check_tensor(state, param, i); code != Code::kOk) return code;
+  }
+  return Code::kOk;
+}
+
+// A dim that the caller left open is the size of the first described tensor dim that names it.
+void infer_dims(LaunchState& state) {
+  const auto& params = state.variant->params;
+  for (uint32_t i = 0; i < params.size(); ++i) {
+    const int64_t* const shape = params[i].kind == ParamKind::scalar ? nullptr : state.info.arguments[i].shape;
+    if (shape == nullptr) continue;
+    for (int d = 0; d < params[i].rank; ++d) {
+      const int32_t dim = params[i].sizes[d].dim;
+      if (dim >= 0 && state.dims[dim] < 0) state.dims[dim] = shape[d];
+    }
+  }
+}
+
+Code resolve_dims(LaunchState& state) {
+  const tilert_launch_info& info = state.info;
+  const auto& dims = state.variant->artifact->dims;
+  const size_t count = dims.size();
+  if (info.dims != nullptr && info.dim_count != count) {
+    return refuse(info, Code::kInvalidArgument, -1, -1, "{} dims; the program has {}", info.dim_count, count);
+  }
+  bool open = info.dims == nullptr && count > 0;
+  for (size_t i = 0; info.dims != nullptr && i < count; ++i) {
+    if (info.dims[i] < -1) {
+      return refuse(info, Code::kShape, -1, static_cast<int32_t>(i), "dim '{}' is {}", dims[i].name, info.dims[i]);
+    }
+    open |= info.dims[i] < 0;
+  }
+  state.inputs.dims = open ? state.dims : info.dims;
+  if (!open) return Code::kOk;
+  for (size_t i = 0; i < count; ++i) state.dims[i] = info.dims != nullptr ? info.dims[i] : -1;
+  infer_dims(state);
+  for (size_t i = 0; i < count; ++i) {
+    if (state.dims[i] < 0) state.unresolved[state.unresolved_count++] = static_cast<uint16_t>(i);
+  }
+  return Code::kOk;
+}
+
+// Dims that nothing tells take the variant's constants.
+bool match_dims(LaunchState& state, const LoadedVariant& variant, Mismatch* mismatch) {
+  for (uint32_t i = 0; i < state.unresolved_count; ++i) {
+    const uint16_t dim = state.unresolved[i];
+    const bool constant = variant.dims[dim].kind == DimKind::constant;
+    state.dims[dim] = constant ? variant.dims[dim].first : -1;
+    if (constant) continue;
+    *mismatch = {Miss::unresolved, -1, dim, 0, 0};
+    return false;
+  }
+  for (size_t i = 0; i < variant.dims.size(); ++i) {
+    const Dim& rule = variant.dims[i];
+    const int64_t value = state.inputs.dims[i];
+    const bool takes = rule.kind == DimKind::dynamic    ? true
+                       : rule.kind == DimKind::constant ? value == rule.first
+                       : rule.kind == DimKind::range    ? value >= rule.first && value <= rule.last
+                                                        : value % rule.first == 0;
+    if (takes) continue;
+    *mismatch = {Miss::dims, -1, static_cast<int32_t>(i), value, rule.first};
+    return false;
+  }
+  return true;
+}
+
+// Shape, strides and alignment of one tensor. Dims of one element may have any stride; a tensor without elements any
+// stride and any pointer.
+bool match_tensor(LaunchState& state, const PreparedParam& param, int32_t index, Mismatch* mismatch) {
+  const tilert_argument& argument = state.info.arguments[index];
+  int64_t sizes[kMaxRank];
+  bool empty = false;
+  for (int d = 0; d < param.rank; ++d) {
+    sizes[d] = state.value(param.sizes[d]);
+    empty |= sizes[d] == 0;
+    if (argument.shape == nullptr || argument.shape[d] == sizes[d]) continue;
+    *mismatch = {Miss::shape, index, d, argument.shape[d], sizes[d]};
+    return false;
+  }
+  int64_t* const kept = state.variant->reads_strides ? state.stride_values + param.stride_slot : nullptr;
+  if (kept != nullptr) state.strides[index] = kept;
+  if (!param.contiguous || argument.strides != nullptr || kept != nullptr) {
+    int64_t dense = 1;  // the stride of a contiguous tensor
+    for (int d = param.rank - 1; d >= 0; --d) {
+      const bool single = sizes[d] <= 1 || empty;
+      const int64_t given = argument.strides != nullptr && !single ? argument.strides[d] : dense;
+      const StrideRule rule = param.rules[d];
+      const int64_t wanted = rule == StrideRule::given && !single ? state.value(param.strides[d]) : dense;
+      if (!single && rule != StrideRule::free && given != wanted) {
+        *mismatch = {Miss::stride, index, d, given, wanted};
+        return false;
+      }
+      if (param.bits < 8 && !single && (d == param.rank - 1 ? given != 1 : given * param.bits % 8 != 0)) {
+        *mismatch = {Miss::row, index, d, given, param.bits};
+        return false;
+      }
+      if (kept != nullptr) kept[d] = given;
+      dense = single ? dense : given * sizes[d];
+    }
+  }
+  if (empty) return true;
+  if (argument.data == nullptr) {
+    *mismatch = {Miss::null, index, -1, 0, 0};
+    return false;
+  }
+  const auto address = reinterpret_cast<uintptr_t>(argument.data);
+  if ((address & param.alignment_mask) == 0) return true;
+  *mismatch = {Miss::alignment, index, -1, pointer_alignment(argument.data), int64_t{param.alignment_mask} + 1};
+  return false;
+}
+
+int64_t extended_scalar(uint64_t bits, const PreparedParam& param) {
+  const int shift = 64 - param.bits;
+  return dtype_is_signed(param.dtype) ? static_cast<int64_t>(bits << shift) >> shift
+                                      : static_cast<int64_t>(bits << shift >> shift);
+}
+
+bool match(LaunchState& state, const LoadedVariant& variant, Mismatch* mismatch) {
+  state.variant = &variant;
+  if (!match_dims(state, variant, mismatch)) return false;
+  const auto count = static_cast<int32_t>(variant.params.size());
+  for (int32_t i = 0; i < count; ++i) {
+    const PreparedParam& param = variant.params[i];
+    if (variant.reads_alignments) state.pointers[i] = state.info.arguments[i].data;
+    if (param.kind == ParamKind::scalar) {
+      if (variant.reads_scalars) state.scalars[i] = extended_scalar(state.info.arguments[i].bits, param);
+    } else if (!match_tensor(state, param, i, mismatch)) {
+      return false;
+    }
+  }
+  if (!variant.has_guard || state.value(variant.guard) != 0) return true;
+  *mismatch = {Miss::dims, -1, -1, 0, 0};
+  return false;
+}
+
+Code refuse_dims(const LaunchState& state, size_t variants) {
+  char text[160];
+  char* at = text;
+  char* const end = text + sizeof text - 1;
+  const auto& dims = state.variant->artifact->dims;
+  for (size_t i = 0; i < dims.size() && at < end; ++i) {
+    at = std::min(end, fmt::format_to_n(at, end - at, " {}={}", dims[i].name, state.inputs.dims[i]).out);
+  }
+  *at = '\0';
+  return refuse(state.info, Code::kNotReady, -1, -1, "none of {} loaded variants takes{}: call tilert_prepare", variants,
+                at == text ? " these arguments" : text);
+}
+
+Code report(const LaunchState& state, const Mismatch& why, size_t variants) {
+  const tilert_launch_info& info = state.info;
+  const auto& name = [&]() -> const std::string& { return state.param(static_cast<uint32_t>(why.argument)).name; };
+  switch (why.miss) {
+    case Miss::unresolved:
+      return refuse(info, Code::kInvalidArgument, -1, why.dim, "dim '{}' is neither given nor in the shape of an argument",
+                    state.variant->dims[static_cast<size_t>(why.dim)].name);
+    case Miss::null:
+      return refuse(info, Code::kInvalidArgument, why.argument, -1, "'{}' is NULL but has elements", name());
+    case Miss::shape:
+      return refuse(info, Code::kShape, why.argument, why.dim, "'{}' has size {} in dim {}; the dims say {}", name(), why.got,
+                    why.dim, why.wanted);
+    case Miss::stride:
+      return refuse(info, Code::kShape, why.argument, why.dim, "'{}' has stride {} in dim {}; the kernel takes {}", name(),
+                    why.got, why.dim, why.wanted);
+    case Miss::row:
+      return refuse(info, Code::kShape, why.argument, why.dim,
+                    "'{}' has stride {} in dim {}: rows of {}-bit elements start on a byte and are dense", name(), why.got,
+                    why.dim, why.wanted);
+    case Miss::alignment:
+      return refuse(info, Code::kAlignment, why.argument, -1,
+                    "'{}' is aligned to {} bytes; the loaded kernel needs {} (declare a smaller alignment, or move it)", name(),
+                    why.got, why.wanted);
+    case Miss::none:
+    case Miss::dims: break;
+  }
+  return refuse_dims(state, variants);
+}
+
+}  // namespace
+
+Code resolve(LaunchState& state) {
+  const auto& variants = state.loaded.table().variants;
+  state.variant = variants.front().get();
+  state.inputs.strides = state.strides;
+  state.inputs.scalars = state.scalars;
+  state.inputs.pointers = state.pointers;
+  if (const Code code = check_signature(state); code != Code::kOk) return code;
+  if (const Code code = resolve_dims(state); code != Code::kOk) return code;
+  Mismatch worst;
+  for (const auto& variant : variants) {
+    Mismatch mismatch;
+    if (match(state, *variant, &mismatch)) return Code::kOk;
+    if (mismatch.miss > worst.miss) worst = mismatch;
+  }
+  return report(state, worst, variants.size());
+}
+
+}  // namespace tilert::runtime
