@@ -3,10 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <unordered_map>
+
 #include "ir/parts.h"
 
 namespace tilert::ir {
 namespace {
+
+bool is_one(Expr e) { return e && e->is_constant() && e->bits == 1; }
+int64_t product(Expr a, Expr b) { return static_cast<int64_t>(a->bits * b->bits); }
 
 // Which buffers a program's statements use otherwise than by declaring them.
 struct UsedBuffers : PartVisitor {
@@ -156,9 +161,9 @@ class Cloner {
   }
 
   uint32_t ordinal(uint32_t old) {
-    if (old >= ordinals_.size()) ordinals_.resize(old + 1, 0);
-    if (!ordinals_[old]) ordinals_[old] = ++last_ordinal_;
-    return ordinals_[old];
+    const auto [at, added] = ordinals_.emplace(old, last_ordinal_ + 1);
+    last_ordinal_ += added;
+    return at->second;
   }
 
   // Operands first, with a stack of its own: depth is no limit.
@@ -197,7 +202,7 @@ class Cloner {
   std::vector<VarId> var_ids_;
   std::vector<BufferId> buffer_ids_;
   std::vector<Expr> exprs_, stack_;
-  std::vector<uint32_t> ordinals_;
+  std::unordered_map<uint32_t, uint32_t> ordinals_;
   uint32_t last_ordinal_ = 0;
 };
 
@@ -213,16 +218,34 @@ BufferId Program::add_buffer(Buffer buffer) {
     buffer.strides.assign(buffer.shape.size(), arena->index(1));
     for (size_t i = buffer.shape.size() - 1; i-- > 0;) {
       const Expr inner = buffer.strides[i + 1], extent = buffer.shape[i + 1];
-      const bool one = inner->is_constant() && inner->as_int() == 1;
-      const bool known = inner->is_constant() && extent->is_constant();
-      buffer.strides[i] = one     ? extent
-                          : known ? arena->index(static_cast<int64_t>(inner->bits * extent->bits))
-                                  : arena->make(Op::mul, {extent, inner});
+      if (is_one(inner)) buffer.strides[i] = extent;
+      else if (inner->is_constant() && extent->is_constant()) buffer.strides[i] = arena->index(product(inner, extent));
+      else buffer.strides[i] = arena->make(Op::mul, {extent, inner});
     }
     buffer.contiguous = true;
   }
   buffers.push_back(std::move(buffer));
   return static_cast<BufferId>(buffers.size() - 1);
+}
+
+bool has_default_strides(const Buffer& b) {
+  if (b.scope != Scope::global) return b.strides.empty();
+  if (b.strides.size() != b.shape.size() || !b.contiguous) return false;
+  for (size_t i = b.shape.size(); i-- > 0;) {
+    const Expr stride = b.strides[i];
+    if (!stride || !b.shape[i]) return false;
+    if (i + 1 == b.shape.size()) {
+      if (!is_one(stride)) return false;
+      continue;
+    }
+    const Expr inner = b.strides[i + 1], extent = b.shape[i + 1];
+    bool fits;
+    if (is_one(inner)) fits = stride == extent;
+    else if (inner->is_constant() && extent->is_constant()) fits = stride->is_constant() && stride->as_int() == product(inner, extent);
+    else fits = stride->op == Op::mul && stride->operand[0] == extent && stride->operand[1] == inner;
+    if (!fits) return false;
+  }
+  return true;
 }
 
 Program clone(const Program& program, bool canonical) {

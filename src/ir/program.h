@@ -126,14 +126,19 @@ struct Program {
   std::vector<Location> locations{Location{}};  // [0] is unknown
 
   VarId add_var(VarKind kind, DType dtype, std::string name_);
+  // Gives a global buffer without strides the row-major contiguous ones.
   BufferId add_buffer(Buffer buffer);
   Expr var(VarId id) const { return arena->variable(id, vars[id].dtype); }
   const Buffer& buffer(BufferId id) const { return buffers[id]; }
 };
 
-// A deep copy with an arena of its own, in which used variables, buffers and dims are numbered in order of first use
-// and ordinals in order of appearance; what is unused, labels and locations are dropped when `canonical`. Equal
-// programs have equal canonical copies, whatever was declared besides.
+// Whether the strides are those that add_buffer gives: row-major contiguous for a global buffer, none for any other.
+bool has_default_strides(const Buffer& buffer);
+
+// A deep copy with an arena of its own. Plain: the same ids. `canonical`: used dims first, in their order, other used
+// variables and buffers numbered in order of first use, ordinals (from 1; 0 for Alloc) in order of appearance; what is
+// unused, locations and all names but the kernels' are dropped. Equal programs have equal canonical copies, whatever was
+// declared besides. Parameters all stay, in their order.
 Program clone(const Program& program, bool canonical = false);
 
 // "matmul.cc:41 'scores'", or "operation 7" when no location is known: how messages name a statement.

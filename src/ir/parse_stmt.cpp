@@ -1,0 +1,251 @@
+// Statements of .tir.
+#include "ir/parser_impl.h"
+
+namespace tilert::ir {
+
+Block Parser::block(int depth) {
+  Block statements;
+  s_.expect("{");
+  if (depth > limits_.block_depth) {
+    s_.fail_at(s_.place(), fmt::format("blocks nest more than {} deep here", limits_.block_depth));
+    return {};
+  }
+  while (!s_.failed() && !s_.is("}")) {
+    if (s_.accept("define")) define();
+    else statements.push_back(stmt(depth));
+  }
+  s_.expect("}");
+  if (s_.failed()) return {};
+  return statements;
+}
+
+StmtPtr Parser::stmt(int depth) {
+  Stmt s;
+  if (s_.kind() == Token::number) {
+    const size_t place = s_.place();
+    const int ordinal = narrow("a statement's ordinal");
+    if (ordinal < 0) s_.fail_at(place, "a statement's ordinal is not negative");
+    s.ordinal = static_cast<uint32_t>(ordinal);
+    if (s_.accept("!")) s.location = location_number();
+    s_.expect(":");
+  }
+  s.node = node(depth);
+  return std::make_shared<const Stmt>(std::move(s));
+}
+
+Stmt::Node Parser::node(int depth) {
+  if (s_.accept("alloc")) return Alloc{buffer_reference()};
+  if (s_.accept("copy")) return copy();
+  if (s_.accept("fill")) {
+    Fill n;
+    n.dst = region();
+    s_.expect("=");
+    n.value = expr();
+    return n;
+  }
+  if (s_.accept("gemm")) return gemm();
+  if (s_.accept("reduce")) return reduce();
+  if (s_.accept("parallel")) return parallel(depth);
+  if (s_.accept("for")) return loop(depth);
+  if (s_.accept("if")) return conditional(depth);
+  if (s_.accept("let")) return let();
+  if (s_.accept("store")) {
+    Store n;
+    n.to = access();
+    s_.expect("=");
+    n.value = expr();
+    return n;
+  }
+  if (s_.accept("inline")) return inline_source();
+  if (s_.accept("move")) return move();
+  if (s_.accept("call")) return call();
+  if (s_.accept("group")) {
+    Group n;
+    n.comment = string("the group's comment in quotes");
+    n.body = block(depth + 1);
+    return n;
+  }
+  s_.fail("a statement (alloc, copy, fill, gemm, reduce, parallel, for, if, let, store, inline, move, call, group) or '}'");
+  return Alloc{0};
+}
+
+void Parser::arrow() {
+  if (s_.kind() != Token::arrow) return s_.fail("'->'");
+  s_.advance();
+}
+
+Region Parser::region() {
+  Region r;
+  r.buffer = buffer_reference();
+  s_.expect("[");
+  while (!s_.failed() && !s_.is("]")) {
+    r.offsets.push_back(expr());
+    s_.expect(":");
+    r.extents.push_back(integer("an extent"));
+    if (!s_.accept(",")) break;
+  }
+  s_.expect("]");
+  return r;
+}
+
+Access Parser::access() {
+  Access a;
+  a.buffer = buffer_reference();
+  a.indices = exprs(false);
+  return a;
+}
+
+Stmt::Node Parser::copy() {
+  Copy n;
+  n.src = region();
+  arrow();
+  n.dst = region();
+  while (!s_.failed()) {
+    if (s_.accept("safe")) n.safe = expr();
+    else if (s_.accept("valid")) n.valid = exprs(true);
+    else if (s_.accept("prefer")) n.prefer = choice<CopyPrefer>("any, tma, async or sync");
+    else if (s_.accept("must")) n.must = true;
+    else if (s_.accept("evict")) n.eviction = choice<Eviction>("normal, first or last");
+    else break;
+  }
+  return n;
+}
+
+Stmt::Node Parser::gemm() {
+  Gemm n;
+  n.a = region();
+  s_.expect(",");
+  n.b = region();
+  s_.expect(",");
+  n.c = region();
+  n.accumulate = p_.arena->boolean(true);
+  while (!s_.failed()) {
+    if (s_.accept("trans_a")) n.trans_a = true;
+    else if (s_.accept("trans_b")) n.trans_b = true;
+    else if (s_.accept("accumulate")) n.accumulate = expr();
+    else if (s_.accept("split")) n.split = choice<WarpSplit>("automatic, rows, columns or square");
+    else break;
+  }
+  return n;
+}
+
+Stmt::Node Parser::reduce() {
+  Reduce n;
+  n.op = choice<ReduceOp>("a reduction (sum, prod, max, min, max_nan, min_nan, absmax, abssum, bit_and, bit_or, bit_xor)");
+  n.src = region();
+  arrow();
+  n.dst = region();
+  s_.expect("dim");
+  n.dim = narrow("the reduced dim's number");
+  n.accumulate = s_.accept("accumulate");
+  return n;
+}
+
+Stmt::Node Parser::parallel(int depth) {
+  Parallel n;
+  s_.expect("(");
+  while (!s_.failed() && !s_.is(")")) {
+    n.vars.push_back(var());
+    s_.expect(":");
+    n.extents.push_back(integer("an extent"));
+    if (!s_.accept(",")) break;
+  }
+  s_.expect(")");
+  n.contract = !s_.accept("exact");
+  n.body = block(depth + 1);
+  return n;
+}
+
+Stmt::Node Parser::loop(int depth) {
+  For n;
+  n.kind = choice<ForKind>("serial, unrolled or pipelined");
+  n.var = var();
+  s_.expect("=");
+  n.begin = expr();
+  s_.expect("to");
+  n.end = expr();
+  if (s_.accept("step")) n.step = integer("a step");
+  if (s_.accept("stages")) n.stages = narrow("a number of stages");
+  n.body = block(depth + 1);
+  return n;
+}
+
+Stmt::Node Parser::conditional(int depth) {
+  If n;
+  n.condition = expr();
+  n.then_body = block(depth + 1);
+  if (s_.accept("else")) n.else_body = block(depth + 1);
+  return n;
+}
+
+Stmt::Node Parser::let() {
+  Let n;
+  n.var = var();
+  s_.expect("=");
+  if (s_.accept("load")) n.read = access();
+  else n.value = expr();
+  return n;
+}
+
+Stmt::Node Parser::inline_source() {
+  Inline n;
+  n.target = string("a target in quotes (cuda, hip or llvm)");
+  n.text = string("the source text in quotes");
+  s_.expect("(");
+  while (!s_.failed() && !s_.is(")")) {
+    if (s_.kind() == Token::buffer) n.operands.emplace_back(access());
+    else n.operands.emplace_back(expr());
+    if (!s_.accept(",")) break;
+  }
+  s_.expect(")");
+  return n;
+}
+
+Stmt::Node Parser::move() {
+  Move n;
+  n.dst = access();
+  s_.expect("=");
+  n.src = access();
+  s_.expect("count");
+  n.count = integer("a number of elements");
+  return n;
+}
+
+Stmt::Node Parser::call() {
+  Call n;
+  const PrimitiveRow* row = s_.kind() == Token::word ? primitive_from_name(s_.text()) : nullptr;
+  if (!row) {
+    s_.fail("the name of a primitive");
+    return Alloc{0};
+  }
+  s_.advance();
+  n.primitive = row->primitive;
+  s_.expect("(");
+  while (!s_.failed() && !s_.is(")")) {
+    n.args.push_back(argument());
+    if (!s_.accept(",")) break;
+  }
+  s_.expect(")");
+  return n;
+}
+
+CallArg Parser::argument() {
+  CallArg arg;
+  if (s_.kind() == Token::string) {
+    arg.kind = CallArg::Kind::text;
+    arg.text = string("a text");
+  } else if (s_.accept("address")) {
+    arg.kind = CallArg::Kind::address;
+    arg.at = access();
+  } else if (s_.accept("registers")) {
+    arg.kind = CallArg::Kind::registers;
+    arg.at = access();
+    s_.expect(":");
+    arg.count = integer("a number of registers");
+  } else {
+    arg.value = expr();
+  }
+  return arg;
+}
+
+}  // namespace tilert::ir

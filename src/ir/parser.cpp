@@ -1,0 +1,177 @@
+// The parser: declarations here, statements in parse_stmt.cpp, expressions in parse_expr.cpp.
+#include "ir/parser.h"
+
+#include "ir/parser_impl.h"
+
+namespace tilert::ir {
+
+Result<Program> Parser::run() {
+  header();
+  while (!s_.failed() && s_.kind() != Token::end) declaration();
+  if (!s_.failed() && p_.kernels.empty()) s_.fail("a kernel");
+  if (s_.failed()) return s_.take_error();
+  return std::move(p_);
+}
+
+void Parser::header() {
+  const size_t place = s_.place();
+  if (!s_.accept("tir")) return s_.fail("the first line 'tir 1'");
+  const int64_t major = integer("a format version");
+  if (!s_.failed() && major != kTirMajor)
+    s_.fail_at(place, fmt::format("this is tir version {}; version {} is what can be read here", major, kTirMajor),
+               Code::kUnsupported);
+}
+
+void Parser::declaration() {
+  if (s_.accept("program")) p_.name = string("the program's name in quotes");
+  else if (s_.accept("location")) location();
+  else if (s_.accept("var")) variable();
+  else if (s_.accept("dim")) dim();
+  else if (s_.accept("buffer")) buffer();
+  else if (s_.accept("parameter")) parameter();
+  else if (s_.accept("define")) define();
+  else if (s_.accept("kernel")) kernel();
+  else s_.fail("program, location, var, dim, buffer, parameter, define or kernel");
+}
+
+void Parser::location() {
+  const size_t place = s_.place();
+  const int64_t number = integer("the location's number");
+  Location at;
+  at.file = string("a file name in quotes");
+  at.line = narrow("a line number");
+  if (s_.kind() == Token::string) at.label = string("a label");
+  if (s_.failed()) return;
+  if (number != static_cast<int64_t>(p_.locations.size()))
+    return s_.fail_at(place, fmt::format("locations are numbered in order: expected {}", p_.locations.size()));
+  p_.locations.push_back(std::move(at));
+}
+
+// The name and the id that a declaration's reference carries; the id, where there is one, is the next.
+std::string Parser::declared_name(Token kind, size_t next, std::string_view what) {
+  if (s_.kind() != kind) {
+    s_.fail(what);
+    return {};
+  }
+  const Reference r = split(s_.text());
+  if (!r.valid || (r.id && *r.id != next)) {
+    s_.fail_at(s_.place(), fmt::format("declarations are numbered in order: expected {} here", next));
+    return {};
+  }
+  s_.advance();
+  return std::string(r.name);
+}
+
+void Parser::variable() {
+  std::string name = declared_name(Token::variable, p_.vars.size(), "a variable, %name or %number");
+  const auto kind = choice<VarKind>("dim, scalar, block, loop, let or thread");
+  const DType type = dtype();
+  if (s_.kind() == Token::string) name = string("a name");
+  if (s_.failed()) return;
+  declare(var_names_, name, static_cast<uint32_t>(p_.vars.size()));
+  p_.add_var(kind, type, std::move(name));
+}
+
+void Parser::dim() {
+  Dim d{var()};
+  if (s_.accept("=")) d.value = integer("the dim's value");
+  while (!s_.failed()) {
+    if (s_.accept("divisible")) {
+      d.divisible = integer("a divisor");
+    } else if (s_.accept("range")) {
+      Bucket b{Bucket::Kind::range};
+      b.low = integer("the bucket's least value");
+      b.high = integer("the bucket's greatest value");
+      d.buckets.push_back(b);
+    } else if (s_.accept("divisor")) {
+      Bucket b{Bucket::Kind::divisor};
+      b.divisor = integer("the bucket's divisor");
+      d.buckets.push_back(b);
+    } else {
+      break;
+    }
+  }
+  p_.dims.push_back(std::move(d));
+}
+
+void Parser::buffer() {
+  Buffer b;
+  b.name = declared_name(Token::buffer, p_.buffers.size(), "a buffer, @name or @number");
+  b.scope = choice<Scope>("global, shared, fragment, var, local or registers");
+  b.dtype = dtype();
+  b.shape = exprs(false);
+  bool strides = false;
+  while (!s_.failed()) {
+    if (s_.accept("strides")) {
+      b.strides = exprs(false);
+      strides = true;
+    } else if (s_.accept("strided")) b.contiguous = false;
+    else if (s_.accept("in")) b.direction = Direction::in;
+    else if (s_.accept("out")) b.direction = Direction::out;
+    else if (s_.accept("inout")) b.direction = Direction::inout;
+    else if (s_.accept("argument")) b.parameter = narrow("a parameter's number");
+    else if (s_.accept("align")) b.alignment = integer("an alignment in bytes");
+    else if (s_.accept("may_alias")) b.may_alias = true;
+    else if (s_.accept("stages")) b.stages = integer("a number of stages");
+    else if (s_.accept("offset")) b.byte_offset = integer("an offset in bytes");
+    else if (s_.accept("!")) b.location = location_number();
+    else break;
+  }
+  if (s_.kind() == Token::string) b.name = string("a name");
+  if (s_.failed()) return;
+  declare(buffer_names_, b.name, static_cast<uint32_t>(p_.buffers.size()));
+  if (strides) p_.buffers.push_back(std::move(b));
+  else p_.add_buffer(std::move(b));
+}
+
+void Parser::parameter() {
+  Parameter parameter;
+  if (s_.accept("tensor")) {
+    parameter.kind = Parameter::Kind::tensor;
+    parameter.buffer = buffer_reference();
+  } else if (s_.accept("scalar")) {
+    parameter.kind = Parameter::Kind::scalar;
+    parameter.var = var();
+  } else {
+    return s_.fail("tensor or scalar");
+  }
+  if (s_.kind() == Token::string) parameter.name = string("a name");
+  p_.parameters.push_back(std::move(parameter));
+}
+
+void Parser::kernel() {
+  Kernel k;
+  k.name = string("the kernel's name in quotes");
+  s_.expect("(");
+  while (!s_.failed() && !s_.is(")")) {
+    k.block_vars.push_back(var());
+    if (!s_.accept(",")) break;
+  }
+  s_.expect(")");
+  s_.expect("grid");
+  k.grid = exprs(false);
+  hints(k.hints);
+  k.body = block(1);
+  p_.kernels.push_back(std::move(k));
+}
+
+void Parser::hints(Hints& h) {
+  while (!s_.failed()) {
+    if (s_.accept("threads")) h.threads = narrow("a number of threads");
+    else if (s_.accept("threads_fixed")) h.threads_fixed = true;
+    else if (s_.accept("min_blocks")) h.min_blocks_per_sm = narrow("a number of blocks");
+    else if (s_.accept("register_cap")) h.register_cap = narrow("a number of registers");
+    else if (s_.accept("consumers")) h.consumer_warpgroups = narrow("a number of warpgroups");
+    else if (s_.accept("roles_off")) h.roles_off = true;
+    else if (s_.accept("persistent")) h.persistent = true;
+    else return;
+  }
+}
+
+Result<Program> parse(std::string_view text, std::string_view name, ParseLimits limits) {
+  if (text.size() > limits.bytes)
+    return make_error(Code::kInvalidProgram, "{}: {} bytes of program text; {} is the limit", name, text.size(), limits.bytes);
+  return Parser(text, name, limits).run();
+}
+
+}  // namespace tilert::ir
