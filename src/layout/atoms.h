@@ -21,15 +21,16 @@ struct Atom {
   int64_t m = 0, n = 0, k = 0;  // n 0: any width that wgmma_n_is_legal accepts
   DType a = DType::none, b = DType::none, c = DType::none;
   std::vector<Digit> a_digits, b_digits;  // dims (m, k) and (k, n); empty where the operand cannot be in registers
-  bool a_in_registers = true, b_in_registers = true;
+  std::vector<Digit> c_template;          // dims (m, n); a digit of extent 0 stands for n / 8
 
+  bool a_in_registers() const { return !a_digits.empty(); }
+  bool b_in_registers() const { return !b_digits.empty(); }
   // The accumulator's digits, dims (m, n), for an instruction `width` columns wide (ignored where n is fixed).
   std::vector<Digit> c_digits(int64_t width = 0) const;
   int64_t a_registers() const;  // elements per thread, not 32-bit registers
   int64_t b_registers() const;
   int64_t c_registers(int64_t width = 0) const;
   bool is_wgmma() const { return scope == AtomScope::warpgroup; }
-  std::string_view c_text;
 };
 
 const std::vector<Atom>& atoms();

@@ -25,8 +25,9 @@ BankCost matrix_rows_conflicts(std::span<const int64_t> row_addresses);
 BankCost ldmatrix_conflicts(const AddressMap& map, std::vector<int64_t> coords, int row_dim);
 
 // All accesses that warp 0 makes to move a fragment to or from memory, `width` neighbouring registers (elements
-// contiguous in memory) at a time; sums over the registers.
-BankCost fragment_conflicts(const FragmentMap& fragment, const AddressMap& memory, int64_t width);
+// contiguous in memory) at a time; sums over the first `max_accesses` of them. Elements outside the memory are skipped.
+BankCost fragment_conflicts(const FragmentMap& fragment, const AddressMap& memory, int64_t width,
+                            int64_t max_accesses = INT64_MAX);
 
 // How many consecutive registers hold elements that are one aligned access in memory: a power of two.
 int64_t fragment_vector_width(const FragmentMap& fragment, const AddressMap& memory, int64_t max_bytes = 16);

@@ -13,21 +13,20 @@ namespace tilert {
 
 enum class ConversionKind : uint8_t {
   none,        // the same registers of the same threads
-  registers,   // renumbering inside each thread
+  registers,   // renumbering inside each thread (by selects where the plan has register terms)
   shuffles,    // between lanes of a warp
   shared,      // written to shared memory, barrier, read back
   impossible,  // the shapes or thread counts differ, or parts are asked of a whole
 };
 
-// A piece of the reader's lane: (lane / divisor % modulus) * stride; modulus 0: no reduction.
-using LaneTerm = ThreadTerm;
-
-// One register of the reader. The source is lane `lane_base + sum of lane_terms`, register `register_base + sum of
-// register_terms`, both of the reader's own lane. Without register terms it is one shuffle; with them each of the
-// `candidates` is shuffled and the reader keeps the one its terms name.
+// One register of the reader. The source is lane `lane_base + sum of lane_terms` of the reader's own warp, register
+// `register_base + sum of register_terms`; all terms are of the reader's thread index.
+// Without register terms it is one shuffle (none where the lanes do not change). With them the source register differs
+// from thread to thread: each register_base + candidate is shuffled, and the reader keeps the one its terms name.
 struct ShuffleSource {
   int64_t register_base = 0;
   int64_t lane_base = 0;
+  friend bool operator==(const ShuffleSource&, const ShuffleSource&) = default;
 };
 
 struct ConversionPlan {
@@ -43,13 +42,15 @@ struct ConversionPlan {
   FragmentMap source;  // `from` after the steps over lanes
   FragmentMap target;
 
-  // registers and shuffles: one entry per register of `target`.
+  // none, registers, shuffles: one entry per register of `target`.
   std::vector<ShuffleSource> sources;
-  std::vector<LaneTerm> lane_terms;      // the same for all registers
-  std::vector<LaneTerm> register_terms;
-  std::vector<int64_t> candidates;       // offsets that the register terms can produce; {0} without terms
+  bool same_lane = true;                  // the source is always the reader itself: no shuffle, moves or selects only
+  std::vector<ThreadTerm> lane_terms;     // the same for all registers
+  std::vector<ThreadTerm> register_terms;
+  std::vector<int64_t> candidates = {0};  // what the register terms can add up to
 
-  // shared: staging holds `parts` slots of the tile; slot p of the ring is part p.
+  // shared: slot p of `staging`'s ring holds part p of the tile. Writers skip elements outside the logical shape;
+  // readers add up the parts.
   AddressMap staging;
   int64_t shared_bytes = 0;
   int64_t write_width = 1, read_width = 1;  // elements per access
@@ -58,6 +59,8 @@ struct ConversionPlan {
   double cost_cycles = 0;         // estimate for the whole block
 };
 
+// Both maps valid, of one logical shape and one thread count. Data held in copies is taken from the reader's own copy.
+// Where both are partial over the same threads the parts stay apart, and only registers can be renumbered.
 ConversionPlan plan_conversion(const FragmentMap& from, const FragmentMap& to, int64_t element_bytes);
 
 }  // namespace tilert

@@ -32,8 +32,8 @@ struct WarpGrid {
 FragmentMap accumulator_map(const Atom& atom, int64_t m, int64_t n, WarpGrid grid);
 // Operands in registers: a [m, k], b [k, n]. Register order: the atom's registers, then atoms along K, then along M or N.
 // The groups that share an operand hold copies of it.
-FragmentMap a_operand_map(const Atom& atom, int64_t m, int64_t k, WarpGrid grid, int64_t n);
-FragmentMap b_operand_map(const Atom& atom, int64_t k, int64_t n, WarpGrid grid, int64_t m);
+FragmentMap a_operand_map(const Atom& atom, int64_t m, int64_t k, WarpGrid grid);
+FragmentMap b_operand_map(const Atom& atom, int64_t k, int64_t n, WarpGrid grid);
 
 // How many atoms one group executes along each dim (the pieces of wgmma along N count as atoms of width atom_n).
 struct AtomCounts {

@@ -20,6 +20,7 @@ enum class AccessMode : uint8_t {
   read,
   read_parts,  // each thread reads or scales its own part of an unfinished reduction
   write,       // every holder of an element must be written
+  write_parts, // each thread writes its own part (scaling an unfinished sum)
 };
 
 // A register digit of the loop's map (after splitting): register index of the loop, and the step of F's register index.
