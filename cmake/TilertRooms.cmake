@@ -96,7 +96,7 @@ function(tilert_room_test room)
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
     ${PROJECT_SOURCE_DIR}/tests ${PROJECT_BINARY_DIR}/generated)
   target_compile_definitions(test_${name} PRIVATE TILERT_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
-    TILERT_BINARY_DIR="${PROJECT_BINARY_DIR}" TILERT_BUILDING)
+    TILERT_BINARY_DIR="${PROJECT_BINARY_DIR}" TILERT_PROJECT_VERSION="${PROJECT_VERSION}" TILERT_BUILDING)
   tilert_room_closure(${room} closure)
   foreach(used ${closure})
     if(TARGET tilert_${used})
