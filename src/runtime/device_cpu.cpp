@@ -25,6 +25,8 @@ class PluginObject final : public CpuObject {
 CpuLoader plugin_loader(std::string plugin_path) {
   return [path = std::move(plugin_path)](const Artifact& artifact) -> Result<std::unique_ptr<CpuObject>> {
     TILERT_ASSIGN(const LlvmPlugin* plugin, LlvmPlugin::get(path));
+    TILERT_ASSIGN(const LlvmTarget target, parse_llvm_target(artifact.target));
+    TILERT_TRY(plugin->host_runs(target));  // a foreign instruction would end the process
     const std::string_view bytes(reinterpret_cast<const char*>(artifact.code.data()), artifact.code.size());
     TILERT_ASSIGN(LoadedObject object, plugin->load_object(bytes));
     return std::unique_ptr<CpuObject>(std::make_unique<PluginObject>(std::move(object)));
