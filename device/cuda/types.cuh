@@ -81,6 +81,21 @@ struct tl_is_float {
   static constexpr bool value = tl_same<T, float>::value || tl_same<T, tl_f16>::value || tl_same<T, tl_bf16>::value;
 };
 
+//@ tl_round_integer
+// A wide integer to a 16-bit float with one rounding: the part below f32's precision becomes a sticky bit.
+template <class To>
+TL_DEV To tl_round_integer(tl_i64 x) {
+  const tl_u64 magnitude = x < 0 ? 0 - static_cast<tl_u64>(x) : static_cast<tl_u64>(x);
+  const int drop = 64 - 24 - __clzll(static_cast<tl_i64>(magnitude));
+  tl_u64 kept = magnitude;
+  if (drop > 0) {
+    kept = (magnitude >> drop) << drop;
+    if (kept != magnitude) kept |= static_cast<tl_u64>(1) << drop;
+  }
+  const float f = static_cast<float>(kept);
+  return tl_from_float<To>(x < 0 ? -f : f);
+}
+
 //@ tl_cast
 // Between scalar types: integers wrap among themselves; floats to integers truncate and saturate, NaN gives 0; anything
 // but zero is true; to floats rounds half to even.
@@ -107,21 +122,6 @@ TL_DEV To tl_cast(From x) {
   } else {
     return static_cast<To>(x);
   }
-}
-
-//@ tl_round_integer
-// A wide integer to a 16-bit float with one rounding: the part below f32's precision becomes a sticky bit.
-template <class To>
-TL_DEV To tl_round_integer(tl_i64 x) {
-  const tl_u64 magnitude = x < 0 ? 0 - static_cast<tl_u64>(x) : static_cast<tl_u64>(x);
-  const int drop = 64 - 24 - __clzll(static_cast<tl_i64>(magnitude));
-  tl_u64 kept = magnitude;
-  if (drop > 0) {
-    kept = (magnitude >> drop) << drop;
-    if (kept != magnitude) kept |= static_cast<tl_u64>(1) << drop;
-  }
-  const float f = static_cast<float>(kept);
-  return tl_from_float<To>(x < 0 ? -f : f);
 }
 
 //@ tl_bits

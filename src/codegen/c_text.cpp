@@ -1,0 +1,138 @@
+// Printing of lowered statements; expressions are in c_expr.cpp.
+#include "codegen/c_text.h"
+
+#include <fmt/format.h>
+
+namespace tilert::codegen {
+
+using namespace ir;
+
+std::string c_type(DType dtype) {
+  switch (dtype) {
+    case DType::boolean: return "bool";
+    case DType::int8: return "tl_i8";
+    case DType::int32: return "int";
+    case DType::uint32: return "tl_u32";
+    case DType::int64:
+    case DType::index: return "tl_i64";
+    case DType::uint64: return "tl_u64";
+    case DType::f16: return "tl_f16";
+    case DType::bf16: return "tl_bf16";
+    case DType::f32: return "float";
+    default: return fmt::format("tl_{}", dtype_text(dtype));
+  }
+}
+
+void CText::line(const std::string& text) {
+  out_.append(static_cast<size_t>(indent_) * 2, ' ');
+  out_ += text;
+  out_ += '\n';
+}
+
+std::string CText::var(VarId id) const {
+  const auto named = var_names_.find(id);
+  return named != var_names_.end() ? named->second : fmt::format("v{}", id);
+}
+
+std::string CText::buffer(BufferId id) const {
+  const Buffer& b = program_.buffer(id);
+  return fmt::format("{}{}", b.scope == Scope::global ? 'p' : b.scope == Scope::shared ? 's' : 'r', id);
+}
+
+std::string CText::element(const Access& access) const {
+  if (access.indices.empty()) return buffer(access.buffer);
+  return fmt::format("{}[{}]", buffer(access.buffer), expr(access.indices[0]));
+}
+
+std::string CText::address(const Access& access) const {
+  if (access.indices.empty()) return "&" + buffer(access.buffer);
+  const Expr index = access.indices[0];
+  if (index->is_constant() && index->as_int() == 0) return buffer(access.buffer);
+  return fmt::format("{} + {}", buffer(access.buffer), expr(index));
+}
+
+void CText::block(const Block& block) {
+  for (const StmtPtr& s : block) stmt(*s);
+}
+
+void CText::stmt(const Stmt& s) {
+  std::visit(Overload{
+                 [&](const Alloc& a) { alloc(a); },
+                 [&](const For& f) { loop(f); },
+                 [&](const Let& l) { let(l); },
+                 [&](const Store& st) { line(fmt::format("{} = {};", element(st.to), expr(st.value))); },
+                 [&](const If& i) {
+                   open(fmt::format("if ({}) {{", expr(i.condition)));
+                   block(i.then_body);
+                   if (!i.else_body.empty()) {
+                     --indent_;
+                     open("} else {");
+                     block(i.else_body);
+                   }
+                   close();
+                 },
+                 [&](const Move& m) {
+                   line(fmt::format("tl_move<{}>({}, {});", m.count, address(m.dst), address(m.src)));
+                 },
+                 [&](const Call& c) { call(c); },
+                 [&](const Group& g) {
+                   line(fmt::format("// {}", g.comment));
+                   open("{");
+                   block(g.body);
+                   close();
+                 },
+                 [&](const Inline& i) { line(i.text); },
+                 // Tile operations are gone before printing; the verifier's lowered stage refuses them.
+                 [&](const Copy&) {}, [&](const Fill&) {}, [&](const Gemm&) {}, [&](const Reduce&) {},
+                 [&](const Parallel&) {},
+             },
+             s.node);
+}
+
+void CText::loop(const For& f) {
+  const bool is_narrow = narrow_(program_.var(f.var));
+  const std::string name = var(f.var);
+  if (f.kind == ForKind::unrolled) line("#pragma unroll");
+  open(fmt::format("for ({} {} = {}; {} {} {}; {} += {}) {{", is_narrow ? "int" : "tl_i64", name, expr(f.begin), name,
+                   f.step > 0 ? "<" : ">", expr(f.end), name, f.step));
+  block(f.body);
+  close();
+}
+
+void CText::let(const Let& l) {
+  const Var& v = program_.vars[l.var];
+  std::string type = c_type(v.dtype);
+  if (v.dtype == DType::index && narrow_(program_.var(l.var))) type = "int";
+  const std::string value = l.value ? expr(l.value) : element(l.read);
+  line(fmt::format("const {} {} = {};", type, var(l.var), value));
+}
+
+void CText::alloc(const Alloc& a) {
+  const Buffer& b = program_.buffer(a.buffer);
+  if (b.scope == Scope::shared) {
+    line(fmt::format("{}* const {} = reinterpret_cast<{}*>(tl_arena + {});", c_type(b.dtype), buffer(a.buffer),
+                     c_type(b.dtype), b.byte_offset));
+  } else if (b.shape.empty()) {
+    line(fmt::format("{} {};", c_type(b.dtype), buffer(a.buffer)));
+  } else {
+    line(fmt::format("{} {}[{}];", c_type(b.dtype), buffer(a.buffer), b.shape[0]->as_int()));
+  }
+}
+
+void CText::call(const Call& c) {
+  std::string templates, arguments;
+  const auto add = [](std::string& list, const std::string& item) { list += (list.empty() ? "" : ", ") + item; };
+  for (const CallArg& a : c.args) {
+    switch (a.kind) {
+      case CallArg::Kind::value: add(arguments, expr(a.value)); break;
+      case CallArg::Kind::address: add(arguments, address(a.at)); break;
+      case CallArg::Kind::registers: add(arguments, fmt::format("tl_slice<{}>({})", a.count, address(a.at))); break;
+      case CallArg::Kind::text: add(templates, a.text); break;
+    }
+  }
+  const std::string_view name = primitive_row(c.primitive).name;
+  line(templates.empty() ? fmt::format("tl_{}({});", name, arguments)
+                         : fmt::format("tl_{}<{}>({});", name, templates, arguments));
+}
+
+}  // namespace tilert::codegen

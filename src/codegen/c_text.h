@@ -1,0 +1,56 @@
+// The C-family core of source generation: prints lowered statements and scalar expressions as C++ over primitives.
+// No decisions here: what it prints was decided by the passes. CUDA's kernel frame is in cuda.h.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "ir/program.h"
+
+namespace tilert::codegen {
+
+// The C spelling of a dtype's storage and value type; index prints as tl_i64.
+std::string c_type(DType dtype);
+
+class CText {
+ public:
+  // narrow(e) says that an index expression and all its parts fit 32 bits by proof.
+  CText(const ir::Program& program, std::function<bool(ir::Expr)> narrow) : program_(program), narrow_(std::move(narrow)) {}
+
+  // How a variable or buffer is spelled where it is not v<id> or b<id>.
+  void name_var(ir::VarId var, std::string text) { var_names_[var] = std::move(text); }
+
+  std::string expr(ir::Expr e) const;
+  void block(const ir::Block& block);
+  void line(const std::string& text);  // at the present indent
+  void open(const std::string& text) { line(text); ++indent_; }
+  void close() { --indent_; line("}"); }
+  std::string take() { return std::move(out_); }
+
+  std::string var(ir::VarId id) const;
+  std::string buffer(ir::BufferId id) const;
+  std::string element(const ir::Access& access) const;  // lvalue
+  std::string address(const ir::Access& access) const;  // pointer to the element
+
+ private:
+  void stmt(const ir::Stmt& stmt);
+  void loop(const ir::For& loop);
+  void let(const ir::Let& let);
+  void call(const ir::Call& call);
+  void alloc(const ir::Alloc& alloc);
+  std::string literal(ir::Expr e) const;
+  std::string index_expr(ir::Expr e, bool wide) const;
+  std::string operation(ir::Expr e) const;
+  std::string index_type(ir::Expr e) const { return narrow_(e) ? "int" : "tl_i64"; }
+
+  const ir::Program& program_;
+  std::function<bool(ir::Expr)> narrow_;
+  std::unordered_map<ir::VarId, std::string> var_names_;
+  std::unordered_set<ir::VarId> narrow_vars_;
+  std::string out_;
+  int indent_ = 0;
+};
+
+}  // namespace tilert::codegen

@@ -1,0 +1,66 @@
+// Module: a program on its way down and what has been decided about each of its kernels. PassContext: what a pass may
+// ask of the world. A pass is a free function Result<Module> name(Module, const PassContext&); pipeline.h has the order.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "arith/facts.h"
+#include "ir/program.h"
+#include "layout/address_map.h"
+#include "layout/atom.h"
+#include "layout/fragment_map.h"
+#include "support/result.h"
+#include "target/target.h"
+
+namespace tilert::passes {
+
+// How one tile product is computed.
+struct GemmPlan {
+  enum class Path : uint8_t {
+    fma,    // one multiply-add per element and thread: any dtype, any target
+    mma,    // mma.sync over warps
+    wgmma,  // warpgroup product from shared memory
+  } path = Path::fma;
+  const layout::Atom* atom = nullptr;       // mma, wgmma
+  int warps_m = 1, warps_n = 1;             // mma: warp grid; wgmma: warpgroups along m
+  int64_t m = 0, n = 0, k = 0;              // of the tile, unpadded
+  bool a_ldmatrix = false, b_ldmatrix = false;
+};
+
+// A pipelined loop whose copies run ahead, by the ordinal of the loop.
+struct RingPlan {
+  int stages = 1;
+  std::vector<uint32_t> copies;  // ordinals of the copies that run ahead
+  std::string reason;            // why not, where stages is 1
+};
+
+struct KernelPlan {
+  int threads = 128;
+  std::map<ir::BufferId, layout::FragmentMap> fragments;
+  std::map<ir::BufferId, layout::AddressMap> shared;
+  std::map<uint32_t, GemmPlan> gemms;       // by ordinal
+  std::map<uint32_t, RingPlan> rings;       // by ordinal
+  std::set<ir::BufferId> partial;           // fragments whose sums stay unfinished until read
+  bool warp_specialized = false;
+  int cluster[3] = {1, 1, 1};
+  int64_t shared_bytes = 0;
+  int registers = 0;                        // cap per thread; 0 = none
+  ir::VarId thread = ir::kNoVar;            // the thread index of lowered code
+  std::vector<std::string> notes;           // conversions and refused hints, for explain
+};
+
+struct Module {
+  ir::Program program;
+  std::vector<KernelPlan> plans;            // one per kernel
+  arith::Facts facts;                       // about dims, block indices and variables that passes make
+};
+
+struct PassContext {
+  target::Target target;
+  target::DeviceClass device;
+};
+
+}  // namespace tilert::passes

@@ -1,0 +1,203 @@
+// Rewrites pipelined loops along their ring plans.
+#include <algorithm>
+
+#include "arith/build.h"
+#include "ir/visit.h"
+#include "passes/ring.h"
+
+namespace tilert::passes {
+namespace {
+
+using namespace ir;
+
+class RingRewriter {
+ public:
+  RingRewriter(Program& program, const KernelPlan& plan) : program_(program), arena_(*program.arena), plan_(plan) {}
+
+  Block block(const Block& in) {
+    Block out;
+    for (const StmtPtr& s : in) {
+      if (const auto* loop = std::get_if<For>(&s->node)) {
+        for (StmtPtr& r : rewrite_loop(s, *loop)) out.push_back(std::move(r));
+      } else if (const auto* branch = std::get_if<If>(&s->node)) {
+        out.push_back(make_stmt(If{branch->condition, block(branch->then_body), block(branch->else_body)}, s->ordinal, s->location));
+      } else {
+        out.push_back(s);
+      }
+    }
+    return out;
+  }
+
+ private:
+  struct Ring {
+    const For* loop;
+    int stages;
+    std::vector<StmtPtr> copies;
+    BufferId read_slot, write_slot;  // scalars: the slot in use, the slot to fill next
+  };
+
+  Block rewrite_loop(const StmtPtr& s, const For& loop) {
+    const auto found = plan_.rings.find(s->ordinal);
+    if (loop.kind != ForKind::pipelined || found == plan_.rings.end() || found->second.stages < 2) {
+      For plain = loop;
+      if (plain.kind == ForKind::pipelined) plain.kind = ForKind::serial;
+      plain.body = block(loop.body);
+      return {make_stmt(std::move(plain), s->ordinal, s->location)};
+    }
+    return rewrite_ring(s, loop, found->second);
+  }
+
+  BufferId slot_scalar(const char* name) {
+    Buffer b;
+    b.name = name;
+    b.dtype = DType::index;
+    b.scope = Scope::scalar;
+    return program_.add_buffer(std::move(b));
+  }
+
+  Expr read_scalar(BufferId scalar, Block& out) {
+    const VarId var = program_.add_var(VarKind::let, DType::index, "slot");
+    out.push_back(make_stmt(Let{var, nullptr, {scalar, {}}}));
+    slots_.push_back(var);
+    return program_.var(var);
+  }
+
+  // The copy of iteration `at` into slot `slot`.
+  StmtPtr issue(const Ring& ring, const StmtPtr& s, Expr at, Expr slot) {
+    const StmtPtr moved = map_exprs(s, [&](Expr e) { return substitute(arena_, e, {{ring.loop->var, at}}); });
+    Stmt copy = *moved;
+    auto& node = std::get<Copy>(copy.node);
+    node.prefer = CopyPrefer::async;
+    node.must = true;
+    add_slot(node.dst, slot);
+    return std::make_shared<const Stmt>(std::move(copy));
+  }
+
+  static void add_slot(Region& region, Expr slot) {
+    region.offsets.insert(region.offsets.begin(), slot);
+    region.extents.insert(region.extents.begin(), 1);
+  }
+
+  StmtPtr call(Primitive primitive, int pending = -1) {
+    Call c{primitive, {}};
+    if (pending >= 0) c.args.push_back(CallArg{CallArg::Kind::text, nullptr, {}, 0, std::to_string(pending)});
+    return make_stmt(std::move(c));
+  }
+
+  Block issue_all(const Ring& ring, Expr at, Expr slot) {
+    Block copies;
+    for (const StmtPtr& s : ring.copies) copies.push_back(issue(ring, s, at, slot));
+    const Expr more = ring.loop->step > 0 ? arith::lt(arena_, at, ring.loop->end) : arith::lt(arena_, ring.loop->end, at);
+    Block out;
+    if (more->is_constant() && more->bits) out = std::move(copies);
+    else out.push_back(make_stmt(If{more, std::move(copies), {}}));
+    out.push_back(call(Primitive::cp_async_commit));
+    return out;
+  }
+
+  StmtPtr advance(const Ring& ring, BufferId scalar, Expr now) {
+    const Expr next = arith::add(arena_, now, 1);
+    const Expr wrapped = arith::select(arena_, arith::eq(arena_, next, ring.stages), arena_.index(0), next);
+    return make_stmt(Store{{scalar, {}}, wrapped});
+  }
+
+  Block rewrite_ring(const StmtPtr& s, const For& loop, const RingPlan& plan) {
+    Ring ring{&loop, plan.stages, {}, slot_scalar("read_slot"), slot_scalar("write_slot")};
+    Block rest;
+    for (const StmtPtr& b : loop.body) {
+      if (std::count(plan.copies.begin(), plan.copies.end(), b->ordinal) && std::holds_alternative<Copy>(b->node))
+        ring.copies.push_back(b);
+      else
+        rest.push_back(b);
+    }
+    Block out;
+    Block hoisted = stage_buffers(ring, rest);
+    for (StmtPtr& a : hoisted) out.push_back(std::move(a));
+    out.push_back(make_stmt(Alloc{ring.read_slot}));
+    out.push_back(make_stmt(Alloc{ring.write_slot}));
+    out.push_back(make_stmt(Store{{ring.read_slot, {}}, arena_.index(0)}));
+    out.push_back(make_stmt(Store{{ring.write_slot, {}}, arena_.index(plan.stages - 1)}));
+    for (int i = 0; i < plan.stages - 1; ++i)
+      for (StmtPtr& p : issue_all(ring, arith::add(arena_, loop.begin, i * loop.step), arena_.index(i))) out.push_back(std::move(p));
+    For steady = loop;
+    steady.kind = ForKind::serial;
+    steady.body = steady_body(ring, rest);
+    out.push_back(make_stmt(std::move(steady), s->ordinal, s->location));
+    out.push_back(call(Primitive::cp_async_wait, 0));
+    return out;
+  }
+
+  Block steady_body(const Ring& ring, const Block& rest) {
+    Block body;
+    body.push_back(call(Primitive::cp_async_wait, ring.stages - 2));
+    const Expr read = read_scalar(ring.read_slot, body);
+    const Expr write = read_scalar(ring.write_slot, body);
+    const Expr ahead = arith::add(arena_, program_.var(ring.loop->var), (ring.stages - 1) * ring.loop->step);
+    for (StmtPtr& p : issue_all(ring, ahead, write)) body.push_back(std::move(p));
+    for (const StmtPtr& b : use_slots(ring, block(rest), read)) body.push_back(b);
+    body.push_back(advance(ring, ring.read_slot, read));
+    body.push_back(advance(ring, ring.write_slot, write));
+    return body;
+  }
+
+  // Gives each ring buffer its leading dim; returns their declarations, taken out of the loop where they stood in it.
+  Block stage_buffers(const Ring& ring, Block& rest) {
+    Block hoisted;
+    for (const StmtPtr& s : ring.copies) {
+      const BufferId id = std::get<Copy>(s->node).dst.buffer;
+      Buffer& b = program_.buffers[id];
+      b.shape.insert(b.shape.begin(), arena_.index(ring.stages));
+      b.stages = ring.stages;
+      const auto inside = std::find_if(rest.begin(), rest.end(), [&](const StmtPtr& r) {
+        const auto* a = std::get_if<Alloc>(&r->node);
+        return a && a->buffer == id;
+      });
+      if (inside != rest.end()) {
+        hoisted.push_back(*inside);
+        rest.erase(inside);
+      }
+    }
+    return hoisted;
+  }
+
+  Block use_slots(const Ring& ring, const Block& body, Expr slot) {
+    const auto staged = [&](BufferId id) {
+      return std::any_of(ring.copies.begin(), ring.copies.end(),
+                         [&](const StmtPtr& s) { return std::get<Copy>(s->node).dst.buffer == id; });
+    };
+    const auto region = [&](Region& r) { if (r.buffer != kNoBuffer && staged(r.buffer)) add_slot(r, slot); };
+    const auto access = [&](Access& a) {
+      if (a.buffer != kNoBuffer && staged(a.buffer)) a.indices.insert(a.indices.begin(), slot);
+    };
+    return rewrite_block(body, [&](const StmtPtr& s) -> Block {
+      Stmt copy = *s;
+      std::visit(Overload{[&](Copy& c) { region(c.src); region(c.dst); }, [&](Fill& f) { region(f.dst); },
+                          [&](Gemm& g) { region(g.a); region(g.b); region(g.c); },
+                          [&](Reduce& r) {
+                            if (staged(r.src.buffer)) ++r.dim;
+                            region(r.src);
+                            region(r.dst);
+                          },
+                          [&](Let& l) { access(l.read); }, [&](Store& t) { access(t.to); }, [](auto&) {}},
+                 copy.node);
+      return {std::make_shared<const Stmt>(std::move(copy))};
+    });
+  }
+
+  Program& program_;
+  Arena& arena_;
+  const KernelPlan& plan_;
+  std::vector<VarId> slots_;
+};
+
+}  // namespace
+
+Result<Module> apply_rings(Module module, const PassContext&) {
+  for (size_t k = 0; k < module.program.kernels.size(); ++k) {
+    RingRewriter rewriter(module.program, module.plans[k]);
+    module.program.kernels[k].body = rewriter.block(module.program.kernels[k].body);
+  }
+  return module;
+}
+
+}  // namespace tilert::passes

@@ -1,0 +1,156 @@
+// Which copies of a pipelined loop may run ahead of the iteration that uses them.
+#include <algorithm>
+#include <unordered_set>
+
+#include "ir/visit.h"
+#include "passes/ring.h"
+
+namespace tilert::passes {
+namespace {
+
+using namespace ir;
+
+struct LoopFacts {
+  std::unordered_set<VarId> defined;       // variables that the body defines, pure lets of the loop variable excepted
+  std::unordered_set<BufferId> written;    // buffers that the body writes, but not by the copy under question
+};
+
+bool depends_on_body(Expr e, const LoopFacts& facts) {
+  bool found = false;
+  for_each_node(e, [&](Expr n) { found |= n->is_variable() && facts.defined.count(n->var()) != 0; });
+  return found;
+}
+
+int count_uses(const Block& block, BufferId buffer) {
+  int uses = 0;
+  for_each_stmt(block, [&](const Stmt& s) {
+    if (std::holds_alternative<Alloc>(s.node)) return;
+    for (const BufferUse& use : buffer_uses(s))
+      if (use.buffer == buffer) ++uses;
+  });
+  return uses;
+}
+
+bool writes(const Stmt& stmt, BufferId buffer) {
+  for (const BufferUse& use : buffer_uses_deep(stmt))
+    if (use.buffer == buffer && use.write) return true;
+  return false;
+}
+
+bool covers(const Program& program, const Region& region) {
+  const Buffer& b = program.buffer(region.buffer);
+  for (size_t d = 0; d < region.extents.size(); ++d) {
+    const bool at_zero = region.offsets[d]->is_constant() && region.offsets[d]->as_int() == 0;
+    if (!at_zero || region.extents[d] != b.shape[d]->as_int()) return false;
+  }
+  return true;
+}
+
+// Two global buffers may be the same memory when they are views of one parameter or both may alias.
+bool may_overlap(const Program& program, BufferId a, BufferId b) {
+  const Buffer &x = program.buffer(a), &y = program.buffer(b);
+  return a == b || (x.scope == Scope::global && y.scope == Scope::global &&
+                    (x.parameter == y.parameter || (x.may_alias && y.may_alias)));
+}
+
+// Empty when the copy may run ahead, else the reason.
+std::string why_not_ahead(const Program& program, const Kernel& kernel, const For& loop, size_t position,
+                          const LoopFacts& facts, int64_t min_bytes) {
+  const auto& copy = std::get<Copy>(loop.body[position]->node);
+  const Buffer &src = program.buffer(copy.src.buffer), &dst = program.buffer(copy.dst.buffer);
+  if (src.scope != Scope::global || dst.scope != Scope::shared) return "not a copy from global to shared memory";
+  if (src.dtype != dst.dtype) return "the copy casts";
+  if (copy.safe && copy.safe->bits != 0) return "its safe value is not 0";
+  if (copy.prefer == CopyPrefer::sync) return "it is asked to be synchronous";
+  if (!covers(program, copy.dst)) return "it fills a part of its tile only";
+  if (dst.shape.back()->as_int() * dtype_bytes(dst.dtype) % min_bytes != 0) return "rows of its tile are not whole words";
+  for (Expr e : copy.src.offsets)
+    if (depends_on_body(e, facts)) return "its place is computed in the loop";
+  for (Expr e : copy.valid)
+    if (e && depends_on_body(e, facts)) return "its bound is computed in the loop";
+  for (size_t i = 0; i < loop.body.size(); ++i) {
+    for (const BufferUse& use : buffer_uses_deep(*loop.body[i])) {
+      if (use.write && may_overlap(program, use.buffer, copy.src.buffer)) return "the loop writes its source";
+      if (use.buffer != copy.dst.buffer || i == position || std::holds_alternative<Alloc>(loop.body[i]->node)) continue;
+      if (use.write) return "the loop writes its tile besides";
+      if (i < position) return "its tile is read before it is filled";
+    }
+  }
+  if (count_uses(loop.body, copy.dst.buffer) != count_uses(kernel.body, copy.dst.buffer))
+    return "its tile is used outside the loop";
+  return {};
+}
+
+LoopFacts collect(const For& loop) {
+  LoopFacts facts;
+  for_each_stmt(loop.body, [&](const Stmt& s) {
+    if (const auto* let = std::get_if<Let>(&s.node)) facts.defined.insert(let->var);
+    if (const auto* inner = std::get_if<For>(&s.node)) facts.defined.insert(inner->var);
+  });
+  return facts;
+}
+
+int64_t tile_bytes(const Program& program, BufferId id) {
+  const Buffer& b = program.buffer(id);
+  int64_t bytes = dtype_bytes(b.dtype);
+  for (Expr e : b.shape) bytes *= e->as_int();
+  return bytes;
+}
+
+// Depth when the program names none: three slots, less where they would not fit beside the rest.
+int recommended_stages(int64_t ring_bytes, int64_t other_bytes, int64_t limit) {
+  for (int stages = 4; stages > 1; --stages)
+    if (stages * ring_bytes + other_bytes <= limit * (stages > 3 ? 45 : 100) / 100) return stages;
+  return 1;
+}
+
+RingPlan plan_loop(const Module& module, const Kernel& kernel, const For& loop, const PassContext& context) {
+  RingPlan plan;
+  const Program& program = module.program;
+  const LoopFacts facts = collect(loop);
+  int64_t ring_bytes = 0, other_bytes = 0;
+  for (size_t i = 0; i < loop.body.size(); ++i) {
+    const auto* copy = std::get_if<Copy>(&loop.body[i]->node);
+    if (!copy) continue;
+    const std::string reason = why_not_ahead(program, kernel, loop, i, facts, 4);
+    if (reason.empty()) {
+      plan.copies.push_back(loop.body[i]->ordinal);
+      ring_bytes += tile_bytes(program, copy->dst.buffer);
+    } else if (plan.reason.empty()) {
+      plan.reason = describe(program, *loop.body[i]) + ": " + reason;
+    }
+  }
+  std::set<BufferId> all;
+  for_each_stmt(kernel.body, [&](const Stmt& s) {
+    if (const auto* a = std::get_if<Alloc>(&s.node)) all.insert(a->buffer);
+  });
+  for (BufferId id : all)
+    if (program.buffer(id).scope == Scope::shared) other_bytes += tile_bytes(program, id);
+  other_bytes -= ring_bytes;
+  const int64_t limit = context.device.shared_bytes_per_block;
+  const int fitting = recommended_stages(ring_bytes, other_bytes, limit);
+  plan.stages = loop.stages > 0 ? loop.stages : fitting;
+  while (plan.stages > 1 && plan.stages * ring_bytes + other_bytes > limit) --plan.stages;
+  if (plan.copies.empty() || plan.stages < 2) {
+    plan.stages = 1;
+    plan.copies.clear();
+  }
+  return plan;
+}
+
+}  // namespace
+
+Result<Module> plan_rings(Module module, const PassContext& context) {
+  for (size_t k = 0; k < module.program.kernels.size(); ++k) {
+    const Kernel& kernel = module.program.kernels[k];
+    for_each_stmt(kernel.body, [&](const Stmt& s) {
+      const auto* loop = std::get_if<For>(&s.node);
+      if (!loop || loop->kind != ForKind::pipelined) return;
+      module.plans[k].rings[s.ordinal] =
+          context.target.has_cp_async() ? plan_loop(module, kernel, *loop, context) : RingPlan{1, {}, "no asynchronous copies"};
+    });
+  }
+  return module;
+}
+
+}  // namespace tilert::passes
