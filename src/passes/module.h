@@ -10,7 +10,7 @@
 #include "arith/facts.h"
 #include "ir/program.h"
 #include "layout/address_map.h"
-#include "layout/atom.h"
+#include "layout/atoms.h"
 #include "layout/fragment_map.h"
 #include "support/result.h"
 #include "target/target.h"
@@ -24,7 +24,7 @@ struct GemmPlan {
     mma,    // mma.sync over warps
     wgmma,  // warpgroup product from shared memory
   } path = Path::fma;
-  const layout::Atom* atom = nullptr;       // mma, wgmma
+  const Atom* atom = nullptr;       // mma, wgmma
   int warps_m = 1, warps_n = 1;             // mma: warp grid; wgmma: warpgroups along m
   int64_t m = 0, n = 0, k = 0;              // of the tile, unpadded
   bool a_ldmatrix = false, b_ldmatrix = false;
@@ -39,9 +39,10 @@ struct RingPlan {
 
 struct KernelPlan {
   int threads = 128;
-  std::map<ir::BufferId, layout::FragmentMap> fragments;
-  std::map<ir::BufferId, layout::AddressMap> shared;
+  std::map<ir::BufferId, FragmentMap> fragments;
+  std::map<ir::BufferId, AddressMap> shared;
   std::map<uint32_t, GemmPlan> gemms;       // by ordinal
+  std::map<uint32_t, FragmentMap> loops;    // element-wise loops, by ordinal
   std::map<uint32_t, RingPlan> rings;       // by ordinal
   std::set<ir::BufferId> partial;           // fragments whose sums stay unfinished until read
   bool warp_specialized = false;
@@ -59,8 +60,8 @@ struct Module {
 };
 
 struct PassContext {
-  target::Target target;
-  target::DeviceClass device;
+  Target target;
+  DeviceClass device;
 };
 
 }  // namespace tilert::passes

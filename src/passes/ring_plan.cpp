@@ -127,7 +127,7 @@ RingPlan plan_loop(const Module& module, const Kernel& kernel, const For& loop, 
   for (BufferId id : all)
     if (program.buffer(id).scope == Scope::shared) other_bytes += tile_bytes(program, id);
   other_bytes -= ring_bytes;
-  const int64_t limit = context.device.shared_bytes_per_block;
+  const int64_t limit = context.device.shared_bytes;
   const int fitting = recommended_stages(ring_bytes, other_bytes, limit);
   plan.stages = loop.stages > 0 ? loop.stages : fitting;
   while (plan.stages > 1 && plan.stages * ring_bytes + other_bytes > limit) --plan.stages;
@@ -147,7 +147,7 @@ Result<Module> plan_rings(Module module, const PassContext& context) {
       const auto* loop = std::get_if<For>(&s.node);
       if (!loop || loop->kind != ForKind::pipelined) return;
       module.plans[k].rings[s.ordinal] =
-          context.target.has_cp_async() ? plan_loop(module, kernel, *loop, context) : RingPlan{1, {}, "no asynchronous copies"};
+          context.target.has(Feature::cp_async) ? plan_loop(module, kernel, *loop, context) : RingPlan{1, {}, "no asynchronous copies"};
     });
   }
   return module;

@@ -1,0 +1,123 @@
+// Kernel frames and parameters of CUDA sources.
+#include "codegen/cuda.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+#include "arith/prover.h"
+#include "codegen/c_text.h"
+#include "codegen/device_text.h"
+#include "ir/visit.h"
+
+namespace tilert::codegen {
+namespace {
+
+using namespace ir;
+using passes::KernelPlan;
+
+class KernelText {
+ public:
+  KernelText(const passes::Module& module, const Kernel& kernel, const KernelPlan& plan, size_t index)
+      : program_(module.program), kernel_(kernel), plan_(plan), prover_(*module.program.arena, module.facts),
+        text_(module.program, [this](Expr e) { return narrow(e); }), entry_(fmt::format("tilert_kernel_{}", index)) {}
+
+  std::string run(GeneratedKernel& out) {
+    collect_uses();
+    out.entry = entry_;
+    out.threads = plan_.threads;
+    out.shared_bytes = plan_.shared_bytes;
+    for (int i = 0; i < 3; ++i) out.cluster[i] = plan_.cluster[i];
+    for (size_t d = 0; d < 3; ++d) out.grid.push_back(d < kernel_.grid.size() ? kernel_.grid[d] : program_.arena->index(1));
+    const std::string parameters = parameter_list(out);
+    text_.open(fmt::format("TL_KERNEL({}, {}) {}({}) {{", plan_.threads, std::max(1, kernel_.hints.min_blocks_per_sm), entry_, parameters));
+    static const char* const kBlock[] = {"tl_block_x()", "tl_block_y()", "tl_block_z()"};
+    for (size_t d = 0; d < kernel_.block_vars.size(); ++d)
+      if (vars_.count(kernel_.block_vars[d]))
+        text_.line(fmt::format("const int {} = {};", text_.var(kernel_.block_vars[d]), kBlock[d]));
+    if (plan_.thread != kNoVar) text_.line(fmt::format("const int {} = tl_thread();", text_.var(plan_.thread)));
+    text_.block(kernel_.body);
+    text_.close();
+    return text_.take();
+  }
+
+ private:
+  // Block and thread indices are int in hardware; other index values by proof.
+  bool narrow(Expr e) {
+    if (e->is_variable()) {
+      const VarKind kind = program_.vars[e->var()].kind;
+      if (kind == VarKind::block_index || kind == VarKind::thread) return true;
+      if (kind == VarKind::dim) return false;
+    }
+    const auto found = narrow_.find(e);
+    if (found != narrow_.end()) return found->second;
+    bool all = true;
+    for (int i = 0; i < e->arity && all; ++i)
+      all = e->operand[i]->dtype != DType::index || narrow(e->operand[i]);
+    return narrow_[e] = all && prover_.bounds(e).within(INT32_MIN, INT32_MAX);
+  }
+
+  void collect_uses() {
+    const auto note = [&](Expr e) {
+      for_each_node(e, [&](Expr n) { if (n->is_variable()) vars_.insert(n->var()); });
+    };
+    for_each_stmt(kernel_.body, [&](const Stmt& s) {
+      for_each_expr(s, note);
+      for (const BufferUse& use : buffer_uses(s)) buffers_.insert(use.buffer);
+    });
+  }
+
+  std::string parameter_list(GeneratedKernel& out) {
+    std::string list;
+    const auto add = [&](const std::string& item) { list += (list.empty() ? "" : ", ") + item; };
+    for (const Parameter& p : program_.parameters) {
+      if (p.kind == Parameter::Kind::scalar) {
+        if (!vars_.count(p.var)) continue;
+        add(fmt::format("const {} {}", c_type(program_.vars[p.var].dtype), text_.var(p.var)));
+        out.parameters.push_back({KernelParameter::Kind::value, kNoBuffer, program_.var(p.var), {}});
+      }
+    }
+    for (BufferId id : buffers_) {
+      const Buffer& b = program_.buffer(id);
+      if (b.scope != Scope::global) continue;
+      const bool read_only = b.direction == Direction::in && !b.may_alias;
+      add(fmt::format("{}{}*{} p{}", b.direction == Direction::in ? "const " : "", c_type(b.dtype), read_only ? " __restrict__" : "", id));
+      out.parameters.push_back({KernelParameter::Kind::pointer, id, nullptr, {}});
+    }
+    for (const Dim& d : program_.dims) {
+      if (!vars_.count(d.var)) continue;
+      add(fmt::format("const tl_i64 {}", text_.var(d.var)));
+      out.parameters.push_back({KernelParameter::Kind::value, kNoBuffer, program_.var(d.var), {}});
+    }
+    return list;
+  }
+
+  const Program& program_;
+  const Kernel& kernel_;
+  const KernelPlan& plan_;
+  arith::Prover prover_;
+  CText text_;
+  std::string entry_;
+  std::set<VarId> vars_;
+  std::set<BufferId> buffers_;
+  std::unordered_map<Expr, bool> narrow_;
+};
+
+}  // namespace
+
+Result<GeneratedProgram> generate_cuda(const passes::Module& module, const passes::PassContext& context) {
+  GeneratedProgram out;
+  out.language = Language::cuda;
+  out.target = context.target.text;
+  std::string body;
+  for (size_t k = 0; k < module.program.kernels.size(); ++k) {
+    GeneratedKernel kernel;
+    body += "\n" + KernelText(module, module.program.kernels[k], module.plans[k], k).run(kernel);
+    out.kernels.push_back(std::move(kernel));
+  }
+  out.source = device_text("cuda", body) + body;
+  out.program = module.program;
+  return out;
+}
+
+}  // namespace tilert::codegen

@@ -1,0 +1,176 @@
+// One forward walk with a state of accesses since the last barrier; loops are walked until their state is stable.
+#include "passes/barriers.h"
+
+#include "ir/visit.h"
+#include "passes/shared_plan.h"
+
+namespace tilert::passes {
+namespace {
+
+using namespace ir;
+
+struct State {
+  std::set<BufferId> reads, writes;  // since the last barrier
+  std::set<BufferId> flying;         // written by asynchronous copies that no wait has covered
+  bool operator==(const State&) const = default;
+  void merge(const State& o) {
+    reads.insert(o.reads.begin(), o.reads.end());
+    writes.insert(o.writes.begin(), o.writes.end());
+    flying.insert(o.flying.begin(), o.flying.end());
+  }
+};
+
+struct Effects {
+  std::set<BufferId> reads, writes, async;
+  bool waits = false;
+};
+
+class Inserter {
+ public:
+  explicit Inserter(const Program& program) : program_(program) {}
+
+  Block run(const Block& block) {
+    State state;
+    return walk(block, state);
+  }
+
+ private:
+  Block walk(const Block& in, State& state) {
+    Block out;
+    for (const StmtPtr& s : in) {
+      if (const auto* loop = std::get_if<For>(&s->node); loop && has_groups(loop->body)) {
+        out.push_back(walk_loop(s, *loop, state));
+      } else if (const auto* branch = std::get_if<If>(&s->node); branch && (has_groups(branch->then_body) || has_groups(branch->else_body))) {
+        before(first_effects(branch->then_body), state, out);
+        before(first_effects(branch->else_body), state, out);
+        State other = state;
+        Block then_body = walk(branch->then_body, state);
+        Block else_body = walk(branch->else_body, other);
+        state.merge(other);
+        out.push_back(make_stmt(If{branch->condition, std::move(then_body), std::move(else_body)}, s->ordinal, s->location));
+      } else {
+        const Effects effects = effects_of(*s);
+        before(effects, state, out);
+        apply(effects, state);
+        out.push_back(s);
+      }
+    }
+    return out;
+  }
+
+  StmtPtr walk_loop(const StmtPtr& s, const For& loop, State& state) {
+    // The body starts after what stands before the loop, or after itself: the state at its head is the union.
+    State head = state;
+    for (;;) {
+      State tail = head;
+      walk(loop.body, tail);
+      State joined = head;
+      joined.merge(tail);
+      if (joined == head) break;
+      head = joined;
+    }
+    For result = loop;
+    State tail = head;
+    result.body = walk(loop.body, tail);
+    state = head;
+    state.merge(tail);
+    return make_stmt(std::move(result), s->ordinal, s->location);
+  }
+
+  // Leaf groups contain no barriers and are one unit; control flow that holds groups is walked.
+  static bool has_groups(const Block& block) {
+    bool found = false;
+    for_each_stmt(block, [&](const Stmt& s) { found |= std::holds_alternative<Group>(s.node) || is_sync(s); });
+    return found;
+  }
+  static bool is_sync(const Stmt& s) {
+    const auto* c = std::get_if<Call>(&s.node);
+    return c && primitive_row(c->primitive).kind != "plain" && primitive_row(c->primitive).kind != "collective" &&
+           primitive_row(c->primitive).kind != "async";
+  }
+
+  Effects effects_of(const Stmt& root) const {
+    Effects effects;
+    const auto add = [&](const Stmt& s) {
+      if (const auto* c = std::get_if<Call>(&s.node)) return call_effects(*c, effects);
+      for (const BufferUse& use : buffer_uses(s)) {
+        if (program_.buffer(use.buffer).scope != Scope::shared || std::holds_alternative<Alloc>(s.node)) continue;
+        if (use.read) effects.reads.insert(use.buffer);
+        if (use.write) effects.writes.insert(use.buffer);
+      }
+    };
+    Block one{std::make_shared<const Stmt>(root)};
+    for_each_stmt(one, add);
+    return effects;
+  }
+
+  void call_effects(const Call& c, Effects& effects) const {
+    const PrimitiveRow& row = primitive_row(c.primitive);
+    if (c.primitive == Primitive::cp_async_wait) effects.waits = true;
+    for (size_t i = 0; i < c.args.size() && i < row.arguments.size(); ++i) {
+      if (c.args[i].kind != CallArg::Kind::address || program_.buffer(c.args[i].at.buffer).scope != Scope::shared) continue;
+      const BufferId id = c.args[i].at.buffer;
+      if (row.arguments[i] == 'S') effects.reads.insert(id);
+      if (row.arguments[i] == 'D') effects.writes.insert(id);
+      if (row.arguments[i] == 'A') effects.async.insert(id);
+    }
+  }
+
+  // What a branch does before any barrier of its own could stand: all of it, since barriers inside would be inserted late.
+  Effects first_effects(const Block& block) const {
+    Effects all;
+    for (const StmtPtr& s : block) {
+      const Effects e = effects_of(*s);
+      all.reads.insert(e.reads.begin(), e.reads.end());
+      all.writes.insert(e.writes.begin(), e.writes.end());
+      all.async.insert(e.async.begin(), e.async.end());
+    }
+    return all;
+  }
+
+  bool overlap(BufferId a, BufferId b) const {
+    if (a == b) return true;
+    const Buffer &x = program_.buffer(a), &y = program_.buffer(b);
+    return x.byte_offset < y.byte_offset + shared_bytes(y) && y.byte_offset < x.byte_offset + shared_bytes(x);
+  }
+  bool meets(const std::set<BufferId>& a, const std::set<BufferId>& b) const {
+    for (BufferId x : a)
+      for (BufferId y : b)
+        if (overlap(x, y)) return true;
+    return false;
+  }
+
+  void before(const Effects& e, State& state, Block& out) const {
+    const bool conflict = meets(e.reads, state.writes) || meets(e.writes, state.writes) || meets(e.writes, state.reads) ||
+                          meets(e.async, state.writes) || meets(e.async, state.reads);
+    if (!conflict) return;
+    out.push_back(make_stmt(Call{Primitive::barrier, {}}));
+    state.reads.clear();
+    state.writes.clear();
+  }
+
+  static void apply(const Effects& e, State& state) {
+    state.reads.insert(e.reads.begin(), e.reads.end());
+    state.writes.insert(e.writes.begin(), e.writes.end());
+    if (e.waits) {
+      state.writes.insert(state.flying.begin(), state.flying.end());
+      state.flying.clear();
+    }
+    state.flying.insert(e.async.begin(), e.async.end());
+  }
+
+  const Program& program_;
+};
+
+}  // namespace
+
+Result<Module> insert_barriers(Module module, const PassContext&) {
+  for (size_t k = 0; k < module.program.kernels.size(); ++k) {
+    if (module.plans[k].warp_specialized) continue;  // its mbarriers are part of its lowering
+    Inserter inserter(module.program);
+    module.program.kernels[k].body = inserter.run(module.program.kernels[k].body);
+  }
+  return module;
+}
+
+}  // namespace tilert::passes

@@ -1,0 +1,74 @@
+// ElementWise: the lowering of one element-wise loop (lower_parallel.cpp). An object of one use.
+#pragma once
+
+#include <map>
+
+#include "layout/same_owner.h"
+#include "passes/lower.h"
+
+namespace tilert::passes {
+
+// Bounds of a copy's global side beyond the tensor's own, and what is read outside.
+struct ElementBounds {
+  ir::BufferId buffer = ir::kNoBuffer;
+  std::vector<ir::Expr> valid;
+  ir::Expr safe = nullptr;
+};
+
+class ElementWise {
+ public:
+  // `map` distributes the loop's points: dim d is loop.vars[d].
+  ElementWise(Lower& lower, const ir::Parallel& loop, const FragmentMap& map, std::string comment, ElementBounds bounds);
+  Status run();
+  // The widest vectors that all its contiguous memory accesses allow, whatever the map; 1 if there are none.
+  int64_t widest();
+
+ private:
+  struct MatchKey {
+    ir::BufferId buffer;
+    std::vector<ir::Expr> indices;
+    bool operator<(const MatchKey& o) const { return std::tie(buffer, indices) < std::tie(o.buffer, o.indices); }
+  };
+
+  void match_fragments();
+  void match(const ir::Access& access, bool write);
+  void stage_mismatched();
+  void reload_written();
+  void plan_vectors();
+  int64_t access_width(size_t position, int64_t limit);
+  bool moves_whole(const ir::Access& access, int64_t width, ir::Scope scope);
+  void loop_over_registers();
+  void set_coordinates(ir::Expr reg);
+  ir::Expr inside_extents();
+  ir::Expr value(ir::Expr e);
+  std::vector<ir::Expr> values(const std::vector<ir::Expr>& exprs);
+  ir::Expr bounds_condition(const ir::Access& access, const std::vector<ir::Expr>& indices);
+  ir::Expr safe_value(const ir::Access& access);
+  void load_vectors();
+  void store_vectors();
+  void block(const ir::Block& body);
+  void statement(const ir::StmtPtr& s);
+  ir::Access fragment_access(const ir::Access& access);
+  void let(const ir::Stmt* s, const ir::Let& l);
+  void store(const ir::Stmt* s, const ir::Store& st);
+
+  Lower& low_;
+  const ir::Parallel& loop_;
+  const FragmentMap map_;
+  std::string comment_;
+  ElementBounds bounds_;
+  std::map<MatchKey, OwnerMatch> matches_;
+  std::map<ir::BufferId, ir::BufferId> staged_;    // fragments that go through shared memory, and where
+  std::set<ir::BufferId> written_;
+  struct Vector {
+    const ir::Stmt* stmt;
+    ir::BufferId box;  // its registers
+  };
+  Vector* vector_of(const ir::Stmt* s);
+  std::vector<Vector> vectors_;                    // reads and writes moved as vectors, in program order
+  int64_t vector_ = 1;
+  std::unordered_map<ir::VarId, ir::Expr> env_;    // the loop's variables in this iteration
+  ir::Expr register_ = nullptr, inner_ = nullptr;
+};
+
+}  // namespace tilert::passes

@@ -1,0 +1,267 @@
+// Layout inference: products first, then along loops and reductions until nothing changes, then an even spread for the
+// largest fragment still free, and again.
+#include "passes/layouts.h"
+
+#include <algorithm>
+
+#include "ir/visit.h"
+#include "layout/fragment_builders.h"
+#include "layout/reduce_plan.h"
+#include "passes/element_wise.h"
+#include "passes/select.h"
+
+namespace tilert::passes {
+namespace {
+
+using namespace ir;
+
+std::vector<int64_t> constant_shape(const Buffer& b) {
+  std::vector<int64_t> shape;
+  for (Expr e : b.shape) shape.push_back(e->as_int());
+  return shape;
+}
+
+class Inference {
+ public:
+  Inference(Module& module, const Kernel& kernel, KernelPlan& plan, const PassContext& context)
+      : module_(module), program_(module.program), kernel_(kernel), plan_(plan), context_(context) {}
+
+  Status run() {
+    for_each_stmt(kernel_.body, [&](const Stmt& s) {
+      const auto* a = std::get_if<Alloc>(&s.node);
+      if (a && program_.buffer(a->buffer).scope == Scope::fragment) fragments_.push_back(a->buffer);
+    });
+    demand_accumulators();
+    do {
+      while (propagate()) {
+      }
+    } while (place_free());
+    place_tiles();
+    return {};
+  }
+
+ private:
+  bool known(BufferId id) const { return plan_.fragments.count(id) != 0; }
+  bool assign(BufferId id, const FragmentMap& map) {
+    if (known(id) || map.shape() != constant_shape(program_.buffer(id))) return false;
+    plan_.fragments.emplace(id, map);
+    return true;
+  }
+
+  void demand_accumulators() {
+    for_each_stmt(kernel_.body, [&](const Stmt& s) {
+      const auto* g = std::get_if<Gemm>(&s.node);
+      if (g && program_.buffer(g->c.buffer).scope == Scope::fragment)
+        assign(g->c.buffer, gemm_accumulator_map(plan_.gemms.at(s.ordinal), plan_.threads));
+    });
+  }
+
+  bool propagate() {
+    bool changed = false;
+    for_each_stmt(kernel_.body, [&](const Stmt& s) {
+      if (const auto* p = std::get_if<Parallel>(&s.node)) changed |= through_loop(s.ordinal, *p);
+      if (const auto* r = std::get_if<Reduce>(&s.node)) changed |= through_reduce(*r);
+      if (const auto* c = std::get_if<Copy>(&s.node)) changed |= through_copy(*c);
+    });
+    return changed;
+  }
+
+  // Loop dims of an access: one per dim of the fragment, -1 for a constant; nothing where an index is computed.
+  static std::optional<std::vector<int>> access_dims(const Parallel& loop, const Access& access) {
+    std::vector<int> dims;
+    for (Expr e : access.indices) {
+      const auto at = e->is_variable() ? std::find(loop.vars.begin(), loop.vars.end(), e->var()) : loop.vars.end();
+      if (at != loop.vars.end()) dims.push_back(static_cast<int>(at - loop.vars.begin()));
+      else if (e->is_constant()) dims.push_back(-1);
+      else return std::nullopt;
+    }
+    return dims;
+  }
+
+  std::vector<Access> fragment_accesses(const Parallel& loop) const {
+    std::vector<Access> all;
+    for_each_stmt(loop.body, [&](const Stmt& s) {
+      if (const auto* l = std::get_if<Let>(&s.node); l && !l->value && program_.buffer(l->read.buffer).scope == Scope::fragment)
+        all.push_back(l->read);
+      if (const auto* t = std::get_if<Store>(&s.node); t && program_.buffer(t->to.buffer).scope == Scope::fragment)
+        all.push_back(t->to);
+    });
+    return all;
+  }
+
+  // The loop's map from a fragment that it goes through point by point.
+  std::optional<FragmentMap> loop_map(const Parallel& loop, const Access& access) const {
+    const auto dims = access_dims(loop, access);
+    if (!dims || !known(access.buffer)) return std::nullopt;
+    const FragmentMap& map = plan_.fragments.at(access.buffer);
+    std::vector<int> order(loop.vars.size(), -1);
+    for (size_t d = 0; d < dims->size(); ++d) {
+      if ((*dims)[d] < 0) {
+        if (map.shape()[d] != 1) return std::nullopt;
+        continue;
+      }
+      if (order[static_cast<size_t>((*dims)[d])] >= 0) return std::nullopt;
+      order[static_cast<size_t>((*dims)[d])] = static_cast<int>(d);
+    }
+    if (std::count(order.begin(), order.end(), -1)) return std::nullopt;
+    for (size_t k = 0; k < order.size(); ++k)
+      if (loop.extents[k] > map.shape()[static_cast<size_t>(order[k])]) return std::nullopt;
+    return map.project(order).with_shape(loop.extents);
+  }
+
+  bool through_loop(uint32_t ordinal, const Parallel& loop) {
+    const auto accesses = fragment_accesses(loop);
+    bool changed = false;
+    for (const Access& a : accesses) {
+      if (plan_.loops.count(ordinal)) break;
+      if (const auto map = loop_map(loop, a)) {
+        plan_.loops.emplace(ordinal, *map);
+        changed = true;
+      }
+    }
+    const auto found = plan_.loops.find(ordinal);
+    if (found == plan_.loops.end()) return changed;
+    for (const Access& a : accesses) changed |= carry(loop, found->second, a);
+    return changed;
+  }
+
+  // Gives a free fragment the loop's map along the dims by which it is accessed.
+  bool carry(const Parallel& loop, const FragmentMap& map, const Access& access) {
+    if (known(access.buffer)) return false;
+    const auto dims = access_dims(loop, access);
+    if (!dims) return false;
+    std::vector<int> kept;
+    for (int d : *dims) {
+      if (d < 0) continue;
+      if (std::count(kept.begin(), kept.end(), d)) return false;
+      kept.push_back(d);
+    }
+    FragmentMap own = map.project(kept);
+    for (size_t d = 0; d < dims->size(); ++d)
+      if ((*dims)[d] < 0) own = own.with_unit_dim(static_cast<int>(d));
+    return assign(access.buffer, own);
+  }
+
+  bool through_reduce(const Reduce& r) {
+    if (program_.buffer(r.src.buffer).scope != Scope::fragment || program_.buffer(r.dst.buffer).scope != Scope::fragment) return false;
+    if (!known(r.src.buffer) || known(r.dst.buffer)) return false;
+    FragmentMap result = plan_reduce(plan_.fragments.at(r.src.buffer), r.dim).result;
+    if (r.dst.extents.size() == r.src.extents.size()) result = result.with_unit_dim(r.dim);
+    return assign(r.dst.buffer, result);
+  }
+
+  bool through_copy(const Copy& c) {
+    const BufferId a = c.src.buffer, b = c.dst.buffer;
+    if (program_.buffer(a).scope != Scope::fragment || program_.buffer(b).scope != Scope::fragment) return false;
+    if (known(a) && !known(b)) return assign(b, plan_.fragments.at(a));
+    if (known(b) && !known(a)) return assign(a, plan_.fragments.at(b));
+    return false;
+  }
+
+  // An operand in registers, else the largest free fragment; false when none is free.
+  bool place_free() {
+    bool placed = false;
+    for_each_stmt(kernel_.body, [&](const Stmt& s) {
+      const auto* g = std::get_if<Gemm>(&s.node);
+      if (!g || placed) return;
+      const GemmPlan& plan = plan_.gemms.at(s.ordinal);
+      if (plan.path != GemmPlan::Path::mma) return;
+      const WarpGrid grid{plan.warps_m, plan.warps_n, 1};
+      if (program_.buffer(g->a.buffer).scope == Scope::fragment && !g->trans_a)
+        placed |= assign(g->a.buffer, a_operand_map(*plan.atom, plan.m, plan.k, grid, plan.n));
+      if (program_.buffer(g->b.buffer).scope == Scope::fragment && !g->trans_b)
+        placed |= assign(g->b.buffer, b_operand_map(*plan.atom, plan.k, plan.n, grid, plan.m));
+    });
+    if (placed) return true;
+    BufferId largest = kNoBuffer;
+    int64_t most = -1;
+    for (BufferId id : fragments_) {
+      int64_t elements = 1;
+      for (int64_t extent : constant_shape(program_.buffer(id))) elements *= extent;
+      if (!known(id) && elements > most) {
+        most = elements;
+        largest = id;
+      }
+    }
+    if (largest == kNoBuffer) return false;
+    assign(largest, blocked_map(constant_shape(program_.buffer(largest)), plan_.threads, copy_width(largest), context_.target.warp_size));
+    return true;
+  }
+
+  // Elements that copies of the fragment to and from memory can move at once; loops over it count as copies.
+  int64_t copy_width(BufferId id) {
+    Lower low(module_, plan_, context_);
+    int64_t width = 0;
+    const auto take = [&](const Parallel& loop) {
+      const int64_t own = vector_width(low, loop);
+      if (own > 1) width = width == 0 ? own : std::min(width, own);
+    };
+    for_each_stmt(kernel_.body, [&](const Stmt& s) {
+      if (const auto* c = std::get_if<Copy>(&s.node); c && (c->src.buffer == id || c->dst.buffer == id)) {
+        const size_t vars = program_.vars.size();
+        take(copy_loop(program_, *c).loop);
+        program_.vars.resize(vars);
+      }
+      if (const auto* p = std::get_if<Parallel>(&s.node)) {
+        for (const Access& a : fragment_accesses(*p))
+          if (a.buffer == id) {
+            take(*p);
+            break;
+          }
+      }
+    });
+    return std::max<int64_t>(width, 1);
+  }
+
+  void place_tiles() {
+    std::set<BufferId> matrices;
+    for (const auto& s : gemm_stmts()) {
+      const auto& g = std::get<Gemm>(s->node);
+      const GemmPlan& plan = plan_.gemms.at(s->ordinal);
+      if (plan.a_ldmatrix) matrices.insert(g.a.buffer);
+      if (plan.b_ldmatrix) matrices.insert(g.b.buffer);
+    }
+    for_each_stmt(kernel_.body, [&](const Stmt& s) {
+      const auto* a = std::get_if<Alloc>(&s.node);
+      if (!a || program_.buffer(a->buffer).scope != Scope::shared) return;
+      const Buffer& b = program_.buffer(a->buffer);
+      const auto shape = constant_shape(b);
+      const int64_t bytes = dtype_bytes(b.dtype);
+      AddressMap map = row_major_map(shape, bytes);
+      if (matrices.count(a->buffer)) {
+        const auto swizzled = swizzled_map(shape, bytes);
+        // A pitch of an odd number of 16-byte chunks keeps eight rows on different banks.
+        if (swizzled) map = *swizzled;
+        else map = padded_map(shape, bytes, (shape.back() * bytes / 16) % 2 == 0 ? 16 : 0);
+      }
+      plan_.shared.emplace(a->buffer, map);
+    });
+  }
+
+  std::vector<StmtPtr> gemm_stmts() const {
+    std::vector<StmtPtr> all;
+    for_each_stmt(kernel_.body, [&](const Stmt& s) {
+      if (std::holds_alternative<Gemm>(s.node)) all.push_back(std::make_shared<const Stmt>(s));
+    });
+    return all;
+  }
+
+  Module& module_;
+  Program& program_;
+  const Kernel& kernel_;
+  KernelPlan& plan_;
+  const PassContext& context_;
+  std::vector<BufferId> fragments_;
+};
+
+}  // namespace
+
+Result<Module> infer_layouts(Module module, const PassContext& context) {
+  for (size_t k = 0; k < module.program.kernels.size(); ++k) {
+    const Kernel kernel = module.program.kernels[k];
+    TILERT_TRY(Inference(module, kernel, module.plans[k], context).run());
+  }
+  return module;
+}
+
+}  // namespace tilert::passes

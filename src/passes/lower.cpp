@@ -1,0 +1,378 @@
+// The walk over tile operations, and what all of them share: threads, coordinates, places.
+#include "passes/lower.h"
+
+#include <fmt/format.h>
+
+#include "ir/visit.h"
+
+namespace tilert::passes {
+
+using namespace ir;
+
+Expr also(Arena& arena, Expr a, Expr b) { return !a ? b : !b ? a : arith::land(arena, a, b); }
+
+Lower::Lower(Module& module, KernelPlan& plan, const PassContext& context)
+    : module_(module), plan_(plan), context_(context) {}
+
+Expr Lower::simplify(Expr e) {
+  arith::Simplifier simplifier(arena(), module_.facts);
+  return simplifier.simplify(e);
+}
+
+bool Lower::proves(Expr condition) {
+  const Expr e = simplify(condition);
+  return e->is_constant() && e->bits != 0;
+}
+
+void Lower::define(VarId var, Expr value) {
+  if (!dtype_is_integer(value->dtype)) return;
+  const arith::Range range = module_.facts.range(value);
+  const Expr e = program().var(var);
+  module_.facts.bound(e, range.low, range.high);
+  if (range.modulus > 1) module_.facts.congruent(e, range.modulus, range.remainder);
+}
+
+void Lower::bound_loop(const For& f) {
+  const Expr var = program().var(f.var);
+  if (f.step > 0) module_.facts.bound_loop(var, f.begin, f.end);
+  else module_.facts.bound(var, module_.facts.range(f.end).low, module_.facts.range(f.begin).high);
+  const arith::Range begin = module_.facts.range(f.begin);
+  const int64_t step = f.step < 0 ? -f.step : f.step;
+  if (step > 1 && begin.multiple_of(step)) module_.facts.congruent(var, step);
+}
+
+Block Lower::collect(const std::function<void()>& f) {
+  blocks_.emplace_back();
+  f();
+  Block block = std::move(blocks_.back());
+  blocks_.pop_back();
+  return block;
+}
+
+void Lower::group(const std::string& comment, const std::function<void()>& f) {
+  Block body = collect(f);
+  if (!body.empty()) emit(Group{comment, std::move(body)});
+}
+
+void Lower::unrolled(int64_t extent, const std::function<void(Expr)>& f) {
+  if (extent == 1) return f(index(0));
+  const VarId var = program().add_var(VarKind::loop, DType::index, "r");
+  module_.facts.bound(program().var(var), 0, extent - 1);
+  Block body = collect([&] { f(program().var(var)); });
+  emit(For{ForKind::unrolled, var, index(0), index(extent), 1, 0, std::move(body)});
+}
+
+void Lower::serial(int64_t extent, const std::function<void(Expr)>& f) {
+  if (extent == 1) return f(index(0));
+  const VarId var = program().add_var(VarKind::loop, DType::index, "r");
+  module_.facts.bound(program().var(var), 0, extent - 1);
+  Block body = collect([&] { f(program().var(var)); });
+  emit(For{ForKind::serial, var, index(0), index(extent), 1, 0, std::move(body)});
+}
+
+void Lower::when(Expr condition, const std::function<void()>& f) {
+  if (condition) condition = simplify(condition);
+  if (!condition || (condition->is_constant() && condition->bits)) return f();
+  if (condition->is_constant()) return;
+  emit(If{condition, collect(f), {}});
+}
+
+Expr Lower::let(Expr value, const char* name) {
+  value = simplify(value);
+  if (value->arity == 0) return value;
+  const VarId var = program().add_var(VarKind::let, value->dtype, name);
+  if (value->dtype == DType::index) define(var, value);
+  emit(Let{var, value, {}});
+  return program().var(var);
+}
+
+Expr Lower::let_preamble(Expr value, const char* name) {
+  value = simplify(value);
+  if (value->arity == 0) return value;
+  const auto found = preamble_lets_.find(value);
+  if (found != preamble_lets_.end()) return found->second;
+  const VarId var = program().add_var(VarKind::let, value->dtype, name);
+  define(var, value);
+  preamble_.push_back(make_stmt(Let{var, value, {}}));
+  return preamble_lets_[value] = program().var(var);
+}
+
+Expr Lower::read(Access access, const char* name) {
+  const VarId var = program().add_var(VarKind::let, program().buffer(access.buffer).dtype, name);
+  emit(Let{var, nullptr, std::move(access)});
+  return program().var(var);
+}
+
+BufferId Lower::registers(DType dtype, int64_t count, const char* name) {
+  Buffer b;
+  b.name = name;
+  b.dtype = dtype;
+  b.scope = Scope::registers;
+  b.shape = {index(count)};
+  const BufferId id = program().add_buffer(std::move(b));
+  emit(Alloc{id});
+  return id;
+}
+
+BufferId Lower::scalar(DType dtype, const char* name) {
+  Buffer b;
+  b.name = name;
+  b.dtype = dtype;
+  b.scope = Scope::scalar;
+  const BufferId id = program().add_buffer(std::move(b));
+  emit(Alloc{id});
+  return id;
+}
+
+BufferId Lower::scratch(DType dtype, int64_t elements, const char* name) {
+  Buffer b;
+  b.name = name;
+  b.dtype = dtype;
+  b.scope = Scope::shared;
+  b.shape = {index(elements)};
+  const BufferId id = program().add_buffer(std::move(b));
+  emit(Alloc{id});
+  return id;
+}
+
+Expr Lower::thread() {
+  if (plan_.thread == kNoVar) {
+    plan_.thread = program().add_var(VarKind::thread, DType::index, "thread");
+    module_.facts.bound(program().var(plan_.thread), 0, plan_.threads - 1);
+  }
+  return program().var(plan_.thread);
+}
+
+Expr Lower::terms_value(const std::vector<ThreadTerm>& terms) {
+  Expr sum = index(0);
+  for (const ThreadTerm& t : terms) {
+    Expr value = arith::div(arena(), thread(), t.divisor);
+    if (t.modulus > 0) value = arith::mod(arena(), value, t.modulus);
+    sum = arith::add(arena(), sum, arith::mul(arena(), value, t.stride));
+  }
+  return let_preamble(sum, "at");
+}
+
+Expr Lower::thread_part(const FragmentMap& map, int dim) { return terms_value(map.thread_terms(dim)); }
+
+Expr Lower::register_part(const FragmentMap& map, int dim, Expr reg) {
+  Expr sum = index(0);
+  const int64_t total = map.registers();
+  for (const PlacedDigit& p : map.register_digits()) {
+    if (p.digit.dim != dim || p.digit.extent == 1) continue;
+    Expr value = arith::div(arena(), reg, p.position);
+    if (p.position * p.digit.extent < total) value = arith::mod(arena(), value, p.digit.extent);
+    sum = arith::add(arena(), sum, arith::mul(arena(), value, p.digit.stride));
+  }
+  return sum;
+}
+
+Expr Lower::coordinate(const FragmentMap& map, int dim, Expr reg) {
+  return simplify(arith::add(arena(), thread_part(map, dim), register_part(map, dim, reg)));
+}
+
+Expr Lower::is_first_replica(const FragmentMap& map) {
+  Expr first = nullptr;
+  for (const ThreadTerm& t : map.replica_terms())
+    first = also(arena(), first, arith::eq(arena(), terms_value({{t.divisor, t.modulus, 1}}), 0));
+  return first ? simplify(first) : nullptr;
+}
+
+BufferId Lower::new_fragment(DType dtype, const FragmentMap& map, const char* name) {
+  Buffer b;
+  b.name = name;
+  b.dtype = dtype;
+  b.scope = Scope::fragment;
+  for (int64_t extent : map.shape()) b.shape.push_back(index(extent));
+  const BufferId id = program().add_buffer(std::move(b));
+  plan_.fragments.emplace(id, map);
+  lowered_[id] = registers(dtype, map.registers(), name);
+  return id;
+}
+
+BufferId Lower::fragment_registers(BufferId fragment) { return lowered_.at(fragment); }
+
+Access Lower::shared_access(BufferId tile, const std::vector<Expr>& coordinates) {
+  const auto found = plan_.shared.find(tile);
+  if (found == plan_.shared.end()) return Access{tile, coordinates};  // flat scratch
+  const AddressMap& map = found->second;
+  // A staged tile's first coordinate is its slot.
+  const size_t staged = coordinates.size() - map.shape().size();
+  Expr bytes = staged ? arith::mul(arena(), coordinates[0], map.stage_stride()) : index(0);
+  for (const AddressTerm& t : map.terms()) {
+    Expr piece = arith::div(arena(), coordinates[static_cast<size_t>(t.dim) + staged], t.divisor);
+    if (t.modulus > 0) piece = arith::mod(arena(), piece, t.modulus);
+    bytes = arith::add(arena(), bytes, arith::mul(arena(), piece, t.stride));
+  }
+  bytes = simplify(bytes);
+  const int size = dtype_bytes(program().buffer(tile).dtype);
+  const Swizzle& s = map.swizzle();
+  if (s.bits > 0) {
+    const Expr source = arith::mod(arena(), arith::div(arena(), bytes, int64_t{1} << (s.base + s.shift)), int64_t{1} << s.bits);
+    bytes = arena().make(Op::bit_xor, {bytes, arith::mul(arena(), source, int64_t{1} << s.base)});
+  }
+  return Access{lowered_.at(tile), {simplify(arith::div(arena(), bytes, size))}};
+}
+
+Access Lower::global_access(BufferId tensor, const std::vector<Expr>& indices) {
+  const Buffer& b = program().buffer(tensor);
+  Expr offset = index(0);
+  for (size_t d = 0; d < indices.size(); ++d)
+    offset = arith::add(arena(), offset, arith::mul(arena(), indices[d], b.strides[d]));
+  return Access{tensor, {simplify(offset)}};
+}
+
+Expr Lower::inside(BufferId tensor, const std::vector<Expr>& indices, const std::vector<Expr>& valid) {
+  const Buffer& b = program().buffer(tensor);
+  Expr condition = nullptr;
+  for (size_t d = 0; d < indices.size(); ++d) {
+    const Expr least = arith::le(arena(), index(0), indices[d]);
+    if (!proves(least)) condition = also(arena(), condition, least);
+    const Expr bound = d < valid.size() && valid[d] ? arith::min(arena(), valid[d], b.shape[d]) : b.shape[d];
+    const Expr below = simplify(arith::lt(arena(), indices[d], bound));
+    if (!(below->is_constant() && below->bits)) condition = also(arena(), condition, below);
+  }
+  return condition;
+}
+
+Status Lower::kernel(Kernel& kernel) {
+  blocks_.clear();
+  preamble_.clear();
+  preamble_lets_.clear();
+  blocks_.emplace_back();
+  TILERT_TRY(block(kernel.body));
+  Block body = std::move(preamble_);
+  for (StmtPtr& s : blocks_.back()) body.push_back(std::move(s));
+  blocks_.clear();
+  kernel.body = std::move(body);
+  return {};
+}
+
+Status Lower::block(const Block& in) {
+  for (const StmtPtr& s : in) TILERT_TRY(statement(s));
+  return {};
+}
+
+Status Lower::statement(const StmtPtr& s) {
+  ordinal_ = s->ordinal;
+  location_ = s->location;
+  return std::visit(
+      Overload{
+          [&](const Alloc& a) -> Status {
+            const Buffer b = program().buffer(a.buffer);
+            if (b.scope == Scope::fragment) {
+              lowered_[a.buffer] = registers(b.dtype, fragment_map(a.buffer).registers(), "fragment");
+            } else if (b.scope == Scope::shared) {
+              lowered_[a.buffer] = scratch(b.dtype, plan_.shared.at(a.buffer).bytes(b.stages) / dtype_bytes(b.dtype), "tile");
+            } else {
+              emit(Alloc{a.buffer});
+            }
+            return {};
+          },
+          [&](const Copy& c) { return c.prefer == CopyPrefer::async && c.must ? async_copy(*s, c) : copy(*s, c); },
+          [&](const Fill& f) { return fill(*s, f); },
+          [&](const Gemm& g) { return gemm(*s, g); },
+          [&](const Reduce& r) { return reduce(*s, r); },
+          [&](const Parallel& p) { return parallel(*s, p); },
+          [&](const For& f) -> Status {
+            For loop = f;
+            Status status;
+            bound_loop(f);
+            loop.body = collect([&] { status = block(f.body); });
+            ordinal_ = s->ordinal;
+            emit(std::move(loop));
+            return status;
+          },
+          [&](const If& i) -> Status {
+            Status first, second;
+            Block then_body = collect([&] { first = block(i.then_body); });
+            Block else_body = collect([&] { second = block(i.else_body); });
+            emit(If{simplify(i.condition), std::move(then_body), std::move(else_body)});
+            TILERT_TRY(std::move(first));
+            return second;
+          },
+          [&](const Let& l) { return uniform_let(l); },
+          [&](const Store& st) { return uniform_store(st); },
+          [&](const Inline&) -> Status { emit(s); return {}; },
+          [&](const auto&) -> Status { emit(s); return {}; },
+      },
+      s->node);
+}
+
+// A value that every thread computes or reads alike.
+Status Lower::uniform_let(const Let& l) {
+  if (l.value) {
+    if (l.value->dtype == DType::index) define(l.var, l.value);
+    emit(Let{l.var, simplify(l.value), {}});
+    return {};
+  }
+  const Buffer b = program().buffer(l.read.buffer);
+  if (b.scope == Scope::scalar || b.scope == Scope::local || b.scope == Scope::registers) {
+    emit(Let{l.var, nullptr, l.read});
+  } else if (b.scope == Scope::shared) {
+    emit(Let{l.var, nullptr, shared_access(l.read.buffer, l.read.indices)});
+  } else if (b.scope == Scope::fragment) {
+    // The thread that holds the element hands it to all.
+    const FragmentMap map = fragment_map(l.read.buffer);
+    const BufferId box = scratch(b.dtype, 1, "broadcast");
+    group(fmt::format("{}: broadcast an element", ordinal_), [&] {
+      unrolled(map.registers(), [&](Expr reg) {
+        Expr here = is_first_replica(map);
+        for (size_t d = 0; d < l.read.indices.size(); ++d)
+          here = also(arena(), here, arith::eq(arena(), coordinate(map, static_cast<int>(d), reg), l.read.indices[d]));
+        when(here, [&] { store({box, {index(0)}}, read({fragment_registers(l.read.buffer), {reg}}, "x")); });
+      });
+    });
+    emit(Let{l.var, nullptr, {box, {index(0)}}});
+  } else {
+    const Expr condition = inside(l.read.buffer, l.read.indices, {});
+    const Access at = global_access(l.read.buffer, l.read.indices);
+    if (!condition) {
+      emit(Let{l.var, nullptr, at});
+      return {};
+    }
+    const BufferId value = scalar(b.dtype, "x");
+    store({value, {}}, arena().constant(b.dtype, 0));
+    when(condition, [&] { store({value, {}}, read(at, "x")); });
+    emit(Let{l.var, nullptr, {value, {}}});
+  }
+  return {};
+}
+
+Status Lower::uniform_store(const Store& st) {
+  const Buffer b = program().buffer(st.to.buffer);
+  const Expr value = simplify(st.value);
+  if (b.scope == Scope::scalar || b.scope == Scope::local || b.scope == Scope::registers) {
+    emit(Store{st.to, value});
+    return {};
+  }
+  group(fmt::format("{}: store an element", ordinal_), [&] {
+    if (b.scope == Scope::fragment) {
+      const FragmentMap map = fragment_map(st.to.buffer);
+      unrolled(map.registers(), [&](Expr reg) {
+        Expr here = nullptr;
+        for (size_t d = 0; d < st.to.indices.size(); ++d)
+          here = also(arena(), here, arith::eq(arena(), coordinate(map, static_cast<int>(d), reg), st.to.indices[d]));
+        when(here, [&] { store({fragment_registers(st.to.buffer), {reg}}, value); });
+      });
+      return;
+    }
+    Expr condition = arith::eq(arena(), thread(), 0);
+    const bool global = b.scope == Scope::global;
+    if (global) condition = also(arena(), inside(st.to.buffer, st.to.indices, {}), condition);
+    when(condition, [&] {
+      store(global ? global_access(st.to.buffer, st.to.indices) : shared_access(st.to.buffer, st.to.indices), value);
+    });
+  });
+  return {};
+}
+
+Result<Module> lower(Module module, const PassContext& context) {
+  for (size_t k = 0; k < module.program.kernels.size(); ++k) {
+    Lower lowering(module, module.plans[k], context);
+    TILERT_TRY(lowering.kernel(module.program.kernels[k]));
+  }
+  return module;
+}
+
+}  // namespace tilert::passes

@@ -1,0 +1,125 @@
+// lower: tile operations become loops over registers and lanes.
+// before: tile operations on fragments and shared tiles, with the layouts of KernelPlan. after: one Group an operation, of
+//         statements of one thread: register arrays, flat shared and global accesses, primitives. No barriers yet.
+// Lowering is split by operation: lower_parallel.cpp (element-wise, copy, fill), lower_copy.cpp (asynchronous copies),
+// lower_gemm.cpp, lower_reduce.cpp; Lower holds what they share.
+#pragma once
+
+#include <functional>
+
+#include "arith/build.h"
+#include "arith/simplify.h"
+#include "passes/module.h"
+
+namespace tilert::passes {
+
+Result<Module> lower(Module module, const PassContext& context);
+
+// Both conditions; a null one always holds.
+ir::Expr also(ir::Arena& arena, ir::Expr a, ir::Expr b);
+
+// Arguments of primitives.
+ir::CallArg value_arg(ir::Expr e);
+ir::CallArg address_arg(ir::Access at);
+ir::CallArg registers_arg(ir::BufferId buffer, ir::Expr first, int64_t count);
+ir::CallArg text_arg(std::string text);
+
+class Lower {
+ public:
+  Lower(Module& module, KernelPlan& plan, const PassContext& context);
+
+  Status kernel(ir::Kernel& kernel);
+
+  // --- shared by the operations ---
+  ir::Program& program() { return module_.program; }
+  ir::Arena& arena() { return *module_.program.arena; }
+  KernelPlan& plan() { return plan_; }
+  const PassContext& context() const { return context_; }
+  ir::Expr index(int64_t v) { return arena().index(v); }
+  ir::Expr simplify(ir::Expr e);
+  bool proves(ir::Expr condition);
+
+  // Statements go to the innermost open block.
+  void emit(ir::StmtPtr stmt) { blocks_.back().push_back(std::move(stmt)); }
+  template <class T>
+  void emit(T node) { emit(ir::make_stmt(std::move(node), ordinal_, location_)); }
+  ir::Block collect(const std::function<void()>& f);
+  void group(const std::string& comment, const std::function<void()>& f);
+  void unrolled(int64_t extent, const std::function<void(ir::Expr)>& f);
+  void serial(int64_t extent, const std::function<void(ir::Expr)>& f);
+  void when(ir::Expr condition, const std::function<void()>& f);  // null or true: plainly
+  ir::Expr let(ir::Expr value, const char* name);                 // trivial values stay themselves
+  ir::Expr let_preamble(ir::Expr value, const char* name);        // once, at the top of the kernel
+  ir::Expr read(ir::Access access, const char* name);
+  void store(ir::Access access, ir::Expr value) { emit(ir::Store{std::move(access), value}); }
+
+  // New buffers of one thread, and of the block (flat, in elements; freed when its last use is past).
+  ir::BufferId registers(DType dtype, int64_t count, const char* name);
+  ir::BufferId scalar(DType dtype, const char* name);
+  ir::BufferId scratch(DType dtype, int64_t elements, const char* name);
+
+  // The thread and its parts.
+  ir::Expr thread();
+  ir::Expr terms_value(const std::vector<ThreadTerm>& terms);  // sum of pieces of the thread index
+  // Coordinate of dim d of the element in register `reg` (flat) of this thread.
+  ir::Expr coordinate(const FragmentMap& map, int d, ir::Expr reg);
+  ir::Expr thread_part(const FragmentMap& map, int d);
+  ir::Expr register_part(const FragmentMap& map, int d, ir::Expr reg);
+  // Records what is known of a variable: that it is the value; a loop's range.
+  void define(ir::VarId var, ir::Expr value);
+  void bound_loop(const ir::For& loop);
+  // True on exactly one of the threads that hold copies of the same element; null when there is only one.
+  ir::Expr is_first_replica(const FragmentMap& map);
+
+  // Lowered places. Registers of a fragment; flat element of a shared tile (swizzled) or a global tensor.
+  ir::BufferId fragment_registers(ir::BufferId fragment);
+  const FragmentMap& fragment_map(ir::BufferId fragment) const { return plan_.fragments.at(fragment); }
+  ir::Access shared_access(ir::BufferId tile, const std::vector<ir::Expr>& coordinates);
+  ir::Access global_access(ir::BufferId tensor, const std::vector<ir::Expr>& indices);
+  // Null when the indices are proved to be inside the tensor (and below `valid`, where given).
+  ir::Expr inside(ir::BufferId tensor, const std::vector<ir::Expr>& indices, const std::vector<ir::Expr>& valid);
+
+  // A global, shared, scalar or local element as a flat access.
+  ir::Access memory_access(ir::BufferId buffer, const std::vector<ir::Expr>& indices);
+  // The same element of a row-major copy of `shape_of` in the flat buffer `flat`.
+  ir::Access flat_access(ir::BufferId flat, ir::BufferId shape_of, const std::vector<ir::Expr>& indices);
+  int64_t shared_vector_width(ir::BufferId tile) const;  // elements along the innermost dim
+  bool same_memory(ir::BufferId a, ir::BufferId b) const;
+  void move(ir::Access dst, ir::Access src, int64_t count);  // in accesses of at most 16 bytes
+  void call(ir::Primitive primitive, std::vector<ir::CallArg> args) { emit(ir::Call{primitive, std::move(args)}); }
+  // A fragment to a row-major flat buffer and back.
+  void spill(ir::BufferId fragment, ir::BufferId flat);
+  void reload(ir::BufferId fragment, ir::BufferId flat);
+  arith::Facts& facts() { return module_.facts; }
+  std::string comment(const char* what) const;
+
+  // --- operations ---
+  Status parallel(const ir::Stmt& stmt, const ir::Parallel& loop);
+  Status copy(const ir::Stmt& stmt, const ir::Copy& copy);
+  Status async_copy(const ir::Stmt& stmt, const ir::Copy& copy);
+  Status fill(const ir::Stmt& stmt, const ir::Fill& fill);
+  Status gemm(const ir::Stmt& stmt, const ir::Gemm& gemm);
+  Status reduce(const ir::Stmt& stmt, const ir::Reduce& reduce);
+  // A fragment, converted to `map` (itself where it has that map already); through shared memory where threads differ.
+  Result<ir::BufferId> converted(ir::BufferId fragment, const FragmentMap& map);
+  // A fragment whose elements are in `registers` already.
+  ir::BufferId adopt_fragment(DType dtype, const FragmentMap& map, ir::BufferId registers);
+  ir::BufferId new_fragment(DType dtype, const FragmentMap& map, const char* name);
+
+ private:
+  Status block(const ir::Block& in);
+  Status statement(const ir::StmtPtr& s);
+  Status uniform_let(const ir::Let& let);
+  Status uniform_store(const ir::Store& store);
+
+  Module& module_;
+  KernelPlan& plan_;
+  const PassContext& context_;
+  std::vector<ir::Block> blocks_;
+  ir::Block preamble_;
+  std::map<ir::Expr, ir::Expr> preamble_lets_;
+  std::map<ir::BufferId, ir::BufferId> lowered_;  // fragments to registers, tiles to flat shared buffers
+  uint32_t ordinal_ = 0, location_ = 0;
+};
+
+}  // namespace tilert::passes

@@ -1,0 +1,171 @@
+// Copies and fills as element-wise loops, and asynchronous copies to shared memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/visit.h"
+#include "layout/fragment_builders.h"
+#include "passes/element_wise.h"
+#include "passes/layouts.h"
+
+namespace tilert::passes {
+
+using namespace ir;
+
+namespace {
+
+bool whole(const Program& program, const Region& r) {
+  const Buffer& b = program.buffer(r.buffer);
+  for (size_t d = 0; d < r.extents.size(); ++d)
+    if (!r.offsets[d]->is_constant() || r.offsets[d]->as_int() != 0 || !b.shape[d]->is_constant() ||
+        r.extents[d] != b.shape[d]->as_int())
+      return false;
+  return true;
+}
+
+// Indices of a region at a point of the loop: the i-th dim that is not a unit takes the i-th such variable.
+std::vector<Expr> region_indices(Arena& arena, const Region& r, const std::vector<Expr>& points) {
+  std::vector<Expr> indices;
+  size_t next = 0;
+  for (size_t d = 0; d < r.extents.size(); ++d)
+    indices.push_back(r.extents[d] == 1 ? r.offsets[d] : arith::add(arena, r.offsets[d], points[next++]));
+  return indices;
+}
+
+}  // namespace
+
+CopyLoop copy_loop(Program& program, const Copy& c) {
+  // The loop runs over all dims of a whole fragment, else over those of the destination that are not units.
+  CopyLoop result;
+  const bool to_fragment = program.buffer(c.dst.buffer).scope == Scope::fragment && whole(program, c.dst);
+  const bool from_fragment = program.buffer(c.src.buffer).scope == Scope::fragment && whole(program, c.src);
+  const Region& lead = to_fragment ? c.dst : from_fragment ? c.src : c.dst;
+  result.fragment = to_fragment ? c.dst.buffer : from_fragment ? c.src.buffer : kNoBuffer;
+  std::vector<Expr> points;
+  for (int64_t extent : lead.extents) {
+    if (extent == 1 && result.fragment == kNoBuffer) continue;
+    const VarId var = program.add_var(VarKind::loop, DType::index, "i");
+    result.loop.vars.push_back(var);
+    result.loop.extents.push_back(extent);
+    if (extent != 1) points.push_back(program.var(var));
+  }
+  if (result.loop.vars.empty()) {
+    result.loop.vars.push_back(program.add_var(VarKind::loop, DType::index, "i"));
+    result.loop.extents.push_back(1);
+  }
+  Arena& arena = *program.arena;
+  const auto indices = [&](const Region& r) {
+    std::vector<Expr> out = region_indices(arena, r, points);
+    // Unit dims of the leading fragment are loop variables too, so that the map covers them.
+    if (r.buffer == result.fragment)
+      for (size_t d = 0; d < out.size(); ++d) out[d] = program.var(result.loop.vars[d]);
+    return out;
+  };
+  const DType from = program.buffer(c.src.buffer).dtype, to = program.buffer(c.dst.buffer).dtype;
+  const VarId x = program.add_var(VarKind::let, from, "x");
+  result.loop.body.push_back(make_stmt(Let{x, nullptr, {c.src.buffer, indices(c.src)}}));
+  result.loop.body.push_back(make_stmt(Store{{c.dst.buffer, indices(c.dst)}, arena.cast(program.var(x), to)}));
+  return result;
+}
+
+Status Lower::copy(const Stmt&, const Copy& c) {
+  const Buffer src = program().buffer(c.src.buffer), dst = program().buffer(c.dst.buffer);
+  const CopyLoop loop = copy_loop(program(), c);
+  ElementBounds bounds;
+  bounds.buffer = src.scope == Scope::global ? c.src.buffer : dst.scope == Scope::global ? c.dst.buffer : kNoBuffer;
+  bounds.valid = c.valid;
+  bounds.safe = c.safe;
+  const FragmentMap map = loop.fragment != kNoBuffer
+                              ? fragment_map(loop.fragment)
+                              : blocked_map(loop.loop.extents, plan_.threads, vector_width(*this, loop.loop), context_.target.warp_size);
+  if (src.scope == Scope::shared && dst.scope == Scope::shared && c.src.buffer == c.dst.buffer) {
+    // The source is read before the destination is written, by all threads.
+    const BufferId through = new_fragment(src.dtype, map, "through");
+    Parallel read_all = loop.loop, write_all = loop.loop;
+    const auto point = [&] { std::vector<Expr> p; for (VarId v : loop.loop.vars) p.push_back(program().var(v)); return p; }();
+    const VarId x = std::get<Let>(loop.loop.body[0]->node).var;
+    read_all.body = {loop.loop.body[0], make_stmt(Store{{through, point}, program().var(x)})};
+    const VarId y = program().add_var(VarKind::let, src.dtype, "y");
+    write_all.body = {make_stmt(Let{y, nullptr, {through, point}}),
+                      make_stmt(Store{std::get<Store>(loop.loop.body[1]->node).to, program().var(y)})};
+    TILERT_TRY(ElementWise(*this, read_all, map, comment("copy, read"), {}).run());
+    return ElementWise(*this, write_all, map, comment("copy, write"), {}).run();
+  }
+  return ElementWise(*this, loop.loop, map, comment("copy"), bounds).run();
+}
+
+Status Lower::fill(const Stmt&, const Fill& f) {
+  const Expr value = simplify(f.value);
+  if (program().buffer(f.dst.buffer).scope == Scope::fragment && whole(program(), f.dst)) {
+    const BufferId regs = fragment_registers(f.dst.buffer);
+    group(comment("fill"), [&] {
+      unrolled(fragment_map(f.dst.buffer).registers(), [&](Expr reg) { store({regs, {reg}}, value); });
+    });
+    return {};
+  }
+  Parallel loop;
+  std::vector<Expr> indices;
+  for (size_t d = 0; d < f.dst.extents.size(); ++d) {
+    const VarId var = program().add_var(VarKind::loop, DType::index, "i");
+    loop.vars.push_back(var);
+    loop.extents.push_back(f.dst.extents[d]);
+    indices.push_back(arith::add(arena(), f.dst.offsets[d], program().var(var)));
+  }
+  loop.body.push_back(make_stmt(Store{{f.dst.buffer, indices}, value}));
+  const FragmentMap map = blocked_map(loop.extents, plan_.threads, vector_width(*this, loop), context_.target.warp_size);
+  return ElementWise(*this, loop, map, comment("fill"), {}).run();
+}
+
+Status Lower::parallel(const Stmt& s, const Parallel& loop) {
+  const auto planned = plan_.loops.find(s.ordinal);
+  const FragmentMap map = planned != plan_.loops.end()
+                              ? planned->second
+                              : blocked_map(loop.extents, plan_.threads, vector_width(*this, loop), context_.target.warp_size);
+  return ElementWise(*this, loop, map, comment("parallel"), {}).run();
+}
+
+// Elements along the innermost dim that every contiguous memory access of the loop can move at once.
+int64_t vector_width(Lower& lower, const Parallel& loop) {
+  return ElementWise(lower, loop, FragmentMap(loop.extents, {}), {}, {}).widest();
+}
+
+// Sixteen, eight or four bytes a thread, past registers; what lies outside the tensor is filled with zeros.
+Status Lower::async_copy(const Stmt& s, const Copy& c) {
+  const Buffer src = program().buffer(c.src.buffer);
+  const int size = dtype_bytes(src.dtype);
+  CopyLoop copy_of = copy_loop(program(), c);
+  const Parallel& loop = copy_of.loop;
+  const int64_t width = std::min<int64_t>(vector_width(*this, loop), 16 / size);
+  if (width * size < 4) {
+    Copy plain = c;
+    plain.prefer = CopyPrefer::sync;
+    return copy(s, plain);
+  }
+  const FragmentMap map = blocked_map(loop.extents, plan_.threads, width, context_.target.warp_size);
+  const Access from = std::get<Let>(loop.body[0]->node).read, to = std::get<Store>(loop.body[1]->node).to;
+  group(comment("copy, asynchronous"), [&] {
+    unrolled(map.registers() / width, [&](Expr step) {
+      std::unordered_map<VarId, Expr> env;
+      Expr covered = is_first_replica(map);
+      for (size_t d = 0; d < loop.vars.size(); ++d) {
+        const Expr at = coordinate(map, static_cast<int>(d), arith::mul(arena(), step, width));
+        env[loop.vars[d]] = at;
+        if (map.padded_shape()[d] > loop.extents[d])
+          covered = also(arena(), covered, arith::lt(arena(), at, loop.extents[d]));
+      }
+      std::vector<Expr> source, target, valid;
+      for (Expr e : from.indices) source.push_back(simplify(substitute(arena(), e, env)));
+      for (Expr e : to.indices) target.push_back(simplify(substitute(arena(), e, env)));
+      for (Expr e : c.valid) valid.push_back(e ? substitute(arena(), e, env) : nullptr);
+      const Expr within = inside(c.src.buffer, source, valid);
+      const Expr bytes = within ? arith::select(arena(), within, index(width * size), index(0)) : index(width * size);
+      when(covered, [&] {
+        call(Primitive::cp_async, {text_arg(std::to_string(width * size)), address_arg(shared_access(c.dst.buffer, target)),
+                                   address_arg(global_access(c.src.buffer, source)), value_arg(simplify(bytes))});
+      });
+    });
+  });
+  return {};
+}
+
+}  // namespace tilert::passes

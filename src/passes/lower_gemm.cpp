@@ -1,0 +1,293 @@
+// Tile products of warps (mma.sync with ldmatrix where the tile allows it) and of single threads (multiply-add).
+// Warpgroup products are in hopper_gemm.cpp.
+#include <fmt/format.h>
+
+#include "layout/fragment_builders.h"
+#include "passes/element_wise.h"
+#include "passes/layouts.h"
+#include "passes/select.h"
+
+namespace tilert::passes {
+
+using namespace ir;
+
+namespace {
+
+// The tile product's matrix dims of a region: the two dims that are not units (leading units are dropped).
+struct Matrix {
+  Region region;
+  bool transposed;  // stored [column, row]
+
+  std::vector<Expr> at(Arena& arena, Expr row, Expr column) const {
+    std::vector<Expr> indices = region.offsets;
+    const size_t n = indices.size();
+    indices[n - 2] = arith::add(arena, indices[n - 2], transposed ? column : row);
+    indices[n - 1] = arith::add(arena, indices[n - 1], transposed ? row : column);
+    return indices;
+  }
+};
+
+class GemmLowering {
+ public:
+  GemmLowering(Lower& low, const Stmt& stmt, const Gemm& gemm)
+      : low_(low), gemm_(gemm), plan_(low.plan().gemms.at(stmt.ordinal)),
+        a_{gemm.a, gemm.trans_a}, b_{gemm.b, gemm.trans_b}, c_{gemm.c, false} {}
+
+  Status run() {
+    const FragmentMap map = gemm_accumulator_map(plan_, low_.plan().threads);
+    const bool direct = whole_fragment() && low_.fragment_map(gemm_.c.buffer) == map;
+    BufferId c = gemm_.c.buffer;
+    if (!direct) {
+      TILERT_ASSIGN(c, load_operand(c_, low_.program().buffer(gemm_.c.buffer).dtype, map, plan_.m, plan_.n));
+    }
+    c_registers_ = low_.fragment_registers(c);
+    clear_unless_accumulating(map);
+    TILERT_TRY(plan_.path == GemmPlan::Path::fma ? fma(map) : mma());
+    return direct ? Status() : store_back(c, map);
+  }
+
+ private:
+  bool whole_fragment() const {
+    const Buffer& b = low_.program().buffer(gemm_.c.buffer);
+    if (b.scope != Scope::fragment || b.shape.size() != 2) return false;
+    return b.shape[0]->as_int() == plan_.m && b.shape[1]->as_int() == plan_.n;
+  }
+
+  void clear_unless_accumulating(const FragmentMap& map) {
+    if (!gemm_.accumulate) return;
+    const Expr again = low_.simplify(gemm_.accumulate);
+    if (again->is_constant() && again->bits) return;
+    const DType dtype = low_.program().buffer(gemm_.c.buffer).dtype;
+    low_.group(low_.comment("product, start from zero"), [&] {
+      low_.when(low_.arena().make(Op::logical_not, {again}), [&] {
+        low_.unrolled(map.registers(), [&](Expr r) { low_.store({c_registers_, {r}}, low_.arena().constant(dtype, 0)); });
+      });
+    });
+  }
+
+  // The matrix's elements, cast, in registers as `map` says; zeros where the map reaches beyond the tile.
+  Result<BufferId> load_operand(const Matrix& matrix, DType dtype, const FragmentMap& map, int64_t rows, int64_t columns) {
+    const BufferId result = low_.new_fragment(dtype, map, "operand");
+    const auto padded = map.padded_shape();
+    if (padded[0] > rows || padded[1] > columns) {
+      low_.group(low_.comment("operand padding"), [&] {
+        low_.unrolled(map.registers(), [&](Expr r) {
+          low_.store({low_.fragment_registers(result), {r}}, low_.arena().constant(dtype, 0));
+        });
+      });
+    }
+    Program& program = low_.program();
+    Parallel loop;
+    for (int64_t extent : {rows, columns}) {
+      loop.vars.push_back(program.add_var(VarKind::loop, DType::index, "i"));
+      loop.extents.push_back(extent);
+    }
+    const Expr i = program.var(loop.vars[0]), j = program.var(loop.vars[1]);
+    const VarId x = program.add_var(VarKind::let, program.buffer(matrix.region.buffer).dtype, "x");
+    loop.body.push_back(make_stmt(Let{x, nullptr, {matrix.region.buffer, matrix.at(low_.arena(), i, j)}}));
+    loop.body.push_back(make_stmt(Store{{result, {i, j}}, low_.arena().cast(program.var(x), dtype)}));
+    TILERT_TRY(ElementWise(low_, loop, map, low_.comment("operand to registers"), {}).run());
+    return result;
+  }
+
+  Status store_back(BufferId c, const FragmentMap& map) {
+    Program& program = low_.program();
+    Parallel loop;
+    for (int64_t extent : {plan_.m, plan_.n}) {
+      loop.vars.push_back(program.add_var(VarKind::loop, DType::index, "i"));
+      loop.extents.push_back(extent);
+    }
+    const Expr i = program.var(loop.vars[0]), j = program.var(loop.vars[1]);
+    const VarId x = program.add_var(VarKind::let, program.buffer(c).dtype, "x");
+    loop.body.push_back(make_stmt(Let{x, nullptr, {c, {i, j}}}));
+    loop.body.push_back(make_stmt(Store{{gemm_.c.buffer, c_.at(low_.arena(), i, j)}, program.var(x)}));
+    return ElementWise(low_, loop, map, low_.comment("product to its tile"), {}).run();
+  }
+
+  // ---- multiply-adds ----
+
+  // The matrix where any thread can read any element: itself, or a fragment's copy in shared memory.
+  Matrix readable(const Matrix& matrix) {
+    const Buffer b = low_.program().buffer(matrix.region.buffer);
+    if (b.scope != Scope::fragment) return matrix;
+    int64_t elements = 1;
+    for (Expr e : b.shape) elements *= e->as_int();
+    const BufferId box = low_.scratch(b.dtype, elements, "operand");
+    low_.spill(matrix.region.buffer, box);
+    Matrix copy = matrix;
+    spilled_[box] = matrix.region.buffer;
+    copy.region.buffer = box;
+    return copy;
+  }
+
+  Access element(const Matrix& matrix, Expr row, Expr column) {
+    const auto indices = matrix.at(low_.arena(), row, column);
+    const auto spilled = spilled_.find(matrix.region.buffer);
+    return spilled == spilled_.end() ? low_.memory_access(matrix.region.buffer, indices)
+                                     : low_.flat_access(matrix.region.buffer, spilled->second, indices);
+  }
+
+  Expr load_or_zero(const Matrix& matrix, Expr row, Expr column, Expr condition, DType to) {
+    Arena& arena = low_.arena();
+    const DType operand = gemm_operand_dtype(low_.program(), gemm_);
+    const auto value = [&] { return arena.cast(arena.cast(low_.read(element(matrix, row, column), "x"), operand), to); };
+    if (!condition) return value();
+    const BufferId box = low_.scalar(to, "x");
+    low_.store({box, {}}, arena.constant(to, 0));
+    low_.when(condition, [&] { low_.store({box, {}}, value()); });
+    return low_.read({box, {}}, "x");
+  }
+
+  Status fma(const FragmentMap& map) {
+    Arena& arena = low_.arena();
+    const Matrix a = readable(a_), b = readable(b_);
+    const DType dtype = low_.program().buffer(gemm_.c.buffer).dtype;
+    const FmaShape shape = fma_shape(plan_, low_.plan().threads);
+    const auto padded = map.padded_shape();
+    low_.group(low_.comment("product, multiply-add"), [&] {
+      const BufferId rows = low_.registers(dtype, shape.rows, "a"), columns = low_.registers(dtype, shape.columns, "b");
+      low_.serial(plan_.k, [&](Expr k) {
+        low_.unrolled(shape.rows, [&](Expr i) {
+          const Expr row = low_.coordinate(map, 0, arith::mul(arena, i, shape.columns));
+          const Expr in = padded[0] > plan_.m ? arith::lt(arena, row, plan_.m) : nullptr;
+          low_.store({rows, {i}}, load_or_zero(a, row, k, in, dtype));
+        });
+        low_.unrolled(shape.columns, [&](Expr j) {
+          const Expr column = low_.coordinate(map, 1, j);
+          const Expr in = padded[1] > plan_.n ? arith::lt(arena, column, plan_.n) : nullptr;
+          low_.store({columns, {j}}, load_or_zero(b, k, column, in, dtype));
+        });
+        low_.unrolled(shape.rows, [&](Expr i) {
+          low_.unrolled(shape.columns, [&](Expr j) {
+            const Access at{c_registers_, {arith::add(arena, j, arith::mul(arena, i, shape.columns))}};
+            const Expr x = low_.read({rows, {i}}, "x"), y = low_.read({columns, {j}}, "y"), z = low_.read(at, "z");
+            const Expr sum = dtype_is_float(dtype) ? arena.make(Op::fma, {x, y, z})
+                                                   : arena.make(Op::add, {arena.make(Op::mul, {x, y}), z});
+            low_.store(at, sum);
+          });
+        });
+      });
+    });
+    return {};
+  }
+
+  // ---- mma.sync ----
+
+  struct Operand {
+    BufferId packed = kNoBuffer;  // 32-bit registers
+    bool ldmatrix = false;
+  };
+
+  Status mma() {
+    const Atom& atom = *plan_.atom;
+    const WarpGrid grid{plan_.warps_m, plan_.warps_n, 1};
+    counts_ = atom_counts(atom, plan_.m, plan_.n, plan_.k, grid);
+    BufferId a_elements = kNoBuffer, b_elements = kNoBuffer;
+    if (!plan_.a_ldmatrix) {
+      TILERT_ASSIGN(a_elements, load_operand(a_, atom.a, a_operand_map(atom, plan_.m, plan_.k, grid, plan_.n), plan_.m, plan_.k));
+    }
+    if (!plan_.b_ldmatrix) {
+      TILERT_ASSIGN(b_elements, load_operand(b_, atom.b, b_operand_map(atom, plan_.k, plan_.n, grid, plan_.m), plan_.k, plan_.n));
+    }
+    low_.group(low_.comment("product"), [&] {
+      const BufferId a = low_.registers(DType::uint32, counts_.m * 4, "a"), b = low_.registers(DType::uint32, counts_.n * 2, "b");
+      low_.unrolled(counts_.k, [&](Expr kk) {
+        if (plan_.a_ldmatrix) load_a(a, kk);
+        else pack(a, a_elements, kk, counts_.m, 4, atom.a_registers());
+        if (plan_.b_ldmatrix) load_b(b, kk);
+        else pack(b, b_elements, kk, counts_.n, 2, atom.b_registers());
+        multiply(a, b);
+      });
+    });
+    return {};
+  }
+
+  void multiply(BufferId a, BufferId b) {
+    Arena& arena = low_.arena();
+    const Primitive primitive = primitive_from_name(mma_primitive(*plan_.atom))->primitive;
+    low_.unrolled(counts_.m, [&](Expr im) {
+      low_.unrolled(counts_.n, [&](Expr in) {
+        const Expr c = arith::mul(arena, arith::add(arena, in, arith::mul(arena, im, counts_.n)), 4);
+        low_.call(primitive, {registers_arg(c_registers_, c, 4), registers_arg(a, arith::mul(arena, im, 4), 4),
+                              registers_arg(b, arith::mul(arena, in, 2), 2)});
+      });
+    });
+  }
+
+  // Elements in operand order (atom's registers, then along K, then along M or N) to packed registers of step kk.
+  void pack(BufferId to, BufferId fragment, Expr kk, int64_t count, int64_t packed, int64_t elements) {
+    Arena& arena = low_.arena();
+    low_.unrolled(count, [&](Expr i) {
+      const Expr from = arith::mul(arena, arith::add(arena, kk, arith::mul(arena, i, counts_.k)), elements);
+      low_.call(Primitive::pack_regs, {registers_arg(to, arith::mul(arena, i, packed), packed),
+                                       registers_arg(low_.fragment_registers(fragment), from, elements)});
+    });
+  }
+
+  Expr lane() { return arith::mod(low_.arena(), low_.thread(), 32); }
+  Expr warp() { return arith::div(low_.arena(), low_.thread(), 32); }
+
+  void load_a(BufferId to, Expr kk) {
+    Arena& arena = low_.arena();
+    const int64_t chunk = 16 / dtype_bytes(plan_.atom->a);
+    const Expr base = low_.let_preamble(arith::mul(arena, arith::mod(arena, warp(), plan_.warps_m), counts_.m * plan_.atom->m), "row");
+    const Expr high = low_.let_preamble(arith::div(arena, lane(), 16), "high");
+    low_.unrolled(counts_.m, [&](Expr im) {
+      const Expr block = arith::add(arena, base, arith::mul(arena, im, plan_.atom->m));
+      const Expr k0 = arith::mul(arena, kk, plan_.atom->k);
+      Expr row, k;
+      if (!a_.transposed) {
+        row = arith::add(arena, block, arith::mod(arena, lane(), 16));
+        k = arith::add(arena, k0, arith::mul(arena, high, chunk));
+      } else {
+        row = arith::add(arena, block, arith::mul(arena, arith::mod(arena, arith::div(arena, lane(), 8), 2), 8));
+        k = arith::add(arena, k0, arith::add(arena, arith::mul(arena, high, 8), arith::mod(arena, lane(), 8)));
+      }
+      low_.call(a_.transposed ? Primitive::ldmatrix_x4_trans : Primitive::ldmatrix_x4,
+                {registers_arg(to, arith::mul(arena, im, 4), 4), address_arg(low_.shared_access(a_.region.buffer, a_.at(arena, row, k)))});
+    });
+  }
+
+  void load_b(BufferId to, Expr kk) {
+    const int64_t pairs = counts_.n / 2;
+    low_.unrolled(pairs, [&](Expr p) { load_b_columns(to, kk, arith::mul(low_.arena(), p, 2), true); });
+    if (counts_.n % 2) load_b_columns(to, kk, low_.index(counts_.n - 1), false);
+  }
+
+  void load_b_columns(BufferId to, Expr kk, Expr in, bool two) {
+    Arena& arena = low_.arena();
+    const int64_t chunk = 16 / dtype_bytes(plan_.atom->b);
+    const Expr group = arith::div(arena, warp(), plan_.warps_m);
+    const Expr base = low_.let_preamble(arith::mul(arena, group, counts_.n * plan_.atom->n), "column");
+    const Expr block = arith::add(arena, base, arith::mul(arena, in, plan_.atom->n));
+    const Expr k0 = arith::mul(arena, kk, plan_.atom->k);
+    const Expr high = two ? arith::mul(arena, arith::div(arena, lane(), 16), 8) : low_.index(0);
+    const Expr middle = arith::mod(arena, arith::div(arena, lane(), 8), 2);
+    Expr k, column;
+    if (b_.transposed) {
+      column = arith::add(arena, block, arith::add(arena, high, arith::mod(arena, lane(), 8)));
+      k = arith::add(arena, k0, arith::mul(arena, middle, chunk));
+    } else {
+      column = arith::add(arena, block, high);
+      k = arith::add(arena, k0, arith::add(arena, arith::mul(arena, middle, 8), arith::mod(arena, lane(), 8)));
+    }
+    const Primitive primitive = b_.transposed ? (two ? Primitive::ldmatrix_x4 : Primitive::ldmatrix_x2)
+                                              : (two ? Primitive::ldmatrix_x4_trans : Primitive::ldmatrix_x2_trans);
+    low_.call(primitive, {registers_arg(to, arith::mul(arena, in, 2), two ? 4 : 2),
+                          address_arg(low_.shared_access(b_.region.buffer, b_.at(arena, k, column)))});
+  }
+
+  Lower& low_;
+  const Gemm& gemm_;
+  const GemmPlan& plan_;
+  Matrix a_, b_, c_;
+  AtomCounts counts_;
+  BufferId c_registers_ = kNoBuffer;
+  std::map<BufferId, BufferId> spilled_;
+};
+
+}  // namespace
+
+Status Lower::gemm(const Stmt& stmt, const Gemm& gemm) { return GemmLowering(*this, stmt, gemm).run(); }
+
+}  // namespace tilert::passes

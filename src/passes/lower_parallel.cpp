@@ -1,0 +1,334 @@
+// Element-wise loops: one loop over a thread's registers, in vectors where memory is contiguous. Copies and fills are
+// element-wise loops too.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <set>
+
+#include "arith/affine.h"
+#include "ir/visit.h"
+#include "layout/fragment_builders.h"
+#include "layout/same_owner.h"
+#include "passes/element_wise.h"
+
+namespace tilert::passes {
+
+using namespace ir;
+
+ElementWise::ElementWise(Lower& lower, const Parallel& loop, const FragmentMap& map, std::string comment, ElementBounds bounds)
+    : low_(lower), loop_(loop), map_(map), comment_(std::move(comment)), bounds_(std::move(bounds)) {}
+
+Status ElementWise::run() {
+  match_fragments();
+  stage_mismatched();
+  plan_vectors();
+  low_.group(comment_, [&] { loop_over_registers(); });
+  reload_written();
+  return {};
+}
+
+// Where each fragment access finds its register, or that it must go through shared memory.
+void ElementWise::match_fragments() {
+  for_each_stmt(loop_.body, [&](const Stmt& s) {
+    const auto* let = std::get_if<Let>(&s.node);
+    const auto* store = std::get_if<Store>(&s.node);
+    if (store) match(store->to, true);
+    else if (let && !let->value) match(let->read, false);
+  });
+}
+
+void ElementWise::match(const Access& access, bool write) {
+  if (low_.program().buffer(access.buffer).scope != Scope::fragment) return;
+  const FragmentMap& fragment = low_.fragment_map(access.buffer);
+  std::vector<AccessDim> dims;
+  bool plain = true;
+  for (Expr e : access.indices) {
+    const auto at = e->is_variable() ? std::find(loop_.vars.begin(), loop_.vars.end(), e->var()) : loop_.vars.end();
+    if (at != loop_.vars.end()) dims.push_back({static_cast<int>(at - loop_.vars.begin()), 0});
+    else if (e->is_constant()) dims.push_back({-1, e->as_int()});
+    else plain = false;
+  }
+  OwnerMatch m;
+  if (plain) {
+    const bool parts = low_.plan().partial.count(access.buffer) != 0;
+    m = same_owner(map_, fragment, dims, write ? AccessMode::write : parts ? AccessMode::read_parts : AccessMode::read);
+  } else {
+    m.reason = "its place is computed";
+  }
+  if (m.matches) {
+    matches_.emplace(MatchKey{access.buffer, access.indices}, std::move(m));
+  } else {
+    staged_.insert({access.buffer, kNoBuffer});
+    if (write) written_.insert(access.buffer);
+    low_.plan().notes.push_back(fmt::format("{}: fragment {} goes through shared memory: {}", comment_, access.buffer, m.reason));
+  }
+}
+
+// A fragment whose elements other threads need is written to shared memory, row-major.
+void ElementWise::stage_mismatched() {
+  for (auto& [fragment, box] : staged_) {
+    const Buffer& b = low_.program().buffer(fragment);
+    int64_t elements = 1;
+    for (Expr e : b.shape) elements *= e->as_int();
+    box = low_.scratch(b.dtype, elements, "staged");
+    std::erase_if(matches_, [&](const auto& m) { return m.first.buffer == fragment; });
+    low_.spill(fragment, box);
+  }
+}
+
+void ElementWise::reload_written() {
+  for (BufferId fragment : written_) low_.reload(fragment, staged_.at(fragment));
+}
+
+// The widest vectors that memory accesses at the top of the body allow.
+void ElementWise::plan_vectors() {
+  const auto digits = map_.register_digits();
+  const int last = map_.rank() - 1;
+  if (digits.empty() || last < 0 || digits[0].digit.dim != last || digits[0].digit.stride != 1) return;
+  int64_t limit = digits[0].digit.extent & -digits[0].digit.extent;
+  limit = std::min<int64_t>(limit, 16);
+  while (limit > 1 && loop_.extents[static_cast<size_t>(last)] % limit != 0) limit /= 2;
+  std::vector<int64_t> widths;
+  for (size_t i = 0; i < loop_.body.size(); ++i) widths.push_back(access_width(i, limit));
+  for (int64_t width : widths) vector_ = std::max(vector_, width);
+  for (size_t i = 0; i < widths.size() && vector_ > 1; ++i)
+    if (widths[i] == vector_) vectors_.push_back({loop_.body[i].get(), kNoBuffer});
+}
+
+int64_t ElementWise::widest() {
+  int64_t width = 0;
+  for (const StmtPtr& s : loop_.body) {
+    const auto* let = std::get_if<Let>(&s->node);
+    const auto* store = std::get_if<Store>(&s->node);
+    if (!store && (!let || let->value)) continue;
+    const Access& access = store ? store->to : let->read;
+    const Buffer& b = low_.program().buffer(access.buffer);
+    if ((b.scope != Scope::global && b.scope != Scope::shared) || access.indices.empty()) continue;
+    if (!uses_var(access.indices.back(), loop_.vars.back())) continue;
+    int64_t own = 16 / dtype_bytes(b.dtype);
+    while (own > 1 && (loop_.extents.back() % own != 0 || !moves_whole(access, own, b.scope))) own /= 2;
+    width = width == 0 ? own : std::min(width, own);
+  }
+  return std::max<int64_t>(width, 1);
+}
+
+ElementWise::Vector* ElementWise::vector_of(const Stmt* s) {
+  for (Vector& v : vectors_)
+    if (v.stmt == s) return &v;
+  return nullptr;
+}
+
+// Elements that the memory access of statement `position` moves at once; 1 where it is none or may not be widened.
+int64_t ElementWise::access_width(size_t position, int64_t limit) {
+  const Stmt& s = *loop_.body[position];
+  const auto* let = std::get_if<Let>(&s.node);
+  const auto* store = std::get_if<Store>(&s.node);
+  if (!store && (!let || let->value)) return 1;
+  const Access& access = store ? store->to : let->read;
+  const Scope scope = low_.program().buffer(access.buffer).scope;
+  if ((scope != Scope::global && scope != Scope::shared) || access.indices.empty()) return 1;
+  // A read is moved before the body, a write behind it: nothing else may touch the buffer.
+  for (size_t i = 0; i < loop_.body.size(); ++i) {
+    if (i == position) continue;
+    for (const BufferUse& use : buffer_uses_deep(*loop_.body[i]))
+      if (low_.same_memory(use.buffer, access.buffer) && (use.write || store)) return 1;
+  }
+  for (int64_t width = limit; width > 1; width /= 2)
+    if (moves_whole(access, width, scope)) return width;
+  return 1;
+}
+
+bool ElementWise::moves_whole(const Access& access, int64_t width, Scope scope) {
+  Arena& arena = low_.arena();
+  const Buffer& b = low_.program().buffer(access.buffer);
+  const VarId last_var = loop_.vars.back();
+  const int64_t chunk = std::min<int64_t>(width, 16 / dtype_bytes(b.dtype));
+  for (size_t d = 0; d + 1 < access.indices.size(); ++d)
+    if (uses_var(access.indices[d], last_var)) return false;
+  const auto linear = arith::linear_in(arena, access.indices.back(), last_var);
+  if (!linear || !linear->stride->is_constant() || linear->stride->as_int() != 1) return false;
+  const auto multiple = [&](Expr e, int64_t n) { return low_.facts().range(low_.simplify(e)).multiple_of(n); };
+  if (scope == Scope::shared) {
+    if (!multiple(linear->base, chunk)) return false;
+    return low_.shared_vector_width(access.buffer) >= chunk;
+  }
+  if (!b.strides.back()->is_constant() || b.strides.back()->as_int() != 1) return false;
+  if (b.alignment % (chunk * dtype_bytes(b.dtype)) != 0 || !multiple(linear->base, width)) return false;
+  if (!multiple(b.shape.back(), width)) return false;
+  if (!bounds_.valid.empty() && bounds_.valid.back() && !multiple(bounds_.valid.back(), width)) return false;
+  for (size_t d = 0; d + 1 < access.indices.size(); ++d)
+    if (!multiple(b.strides[d], chunk)) return false;
+  return true;
+}
+
+void ElementWise::loop_over_registers() {
+  const int64_t steps = map_.registers() / vector_;
+  const bool in_registers = !matches_.empty();
+  const auto body = [&](Expr outer) {
+    const Expr first = arith::mul(low_.arena(), outer, vector_);
+    set_coordinates(first);
+    load_vectors();
+    // Within a vector only the last coordinate moves, by one.
+    low_.unrolled(vector_, [&](Expr inner) {
+      set_coordinates(arith::add(low_.arena(), first, inner));
+      inner_ = inner;
+      low_.when(inside_extents(), [&] { block(loop_.body); });
+    });
+    set_coordinates(first);
+    store_vectors();
+  };
+  if (in_registers || steps <= 32) low_.unrolled(steps, body);
+  else low_.serial(steps, body);
+}
+
+void ElementWise::set_coordinates(Expr reg) {
+  register_ = reg;
+  for (size_t d = 0; d < loop_.vars.size(); ++d) env_[loop_.vars[d]] = low_.coordinate(map_, static_cast<int>(d), reg);
+}
+
+// Null where the map holds no excess.
+Expr ElementWise::inside_extents() {
+  Expr condition = nullptr;
+  const auto padded = map_.padded_shape();
+  for (size_t d = 0; d < loop_.extents.size(); ++d)
+    if (padded[d] > loop_.extents[d])
+      condition = also(low_.arena(), condition, arith::lt(low_.arena(), env_[loop_.vars[d]], loop_.extents[d]));
+  return condition;
+}
+
+Expr ElementWise::value(Expr e) { return low_.simplify(substitute(low_.arena(), e, env_)); }
+
+std::vector<Expr> ElementWise::values(const std::vector<Expr>& exprs) {
+  std::vector<Expr> out;
+  for (Expr e : exprs) out.push_back(value(e));
+  return out;
+}
+
+Expr ElementWise::bounds_condition(const Access& access, const std::vector<Expr>& indices) {
+  if (low_.program().buffer(access.buffer).scope != Scope::global) return nullptr;
+  return low_.inside(access.buffer, indices, access.buffer == bounds_.buffer ? values(bounds_.valid) : std::vector<Expr>{});
+}
+
+Expr ElementWise::safe_value(const Access& access) {
+  const DType dtype = low_.program().buffer(access.buffer).dtype;
+  return access.buffer == bounds_.buffer && bounds_.safe ? bounds_.safe : low_.arena().constant(dtype, 0);
+}
+
+void ElementWise::load_vectors() {
+  for (auto& [stmt, box] : vectors_) {
+    const auto* let = std::get_if<Let>(&stmt->node);
+    const Access& access = let ? let->read : std::get<Store>(stmt->node).to;
+    box = low_.registers(low_.program().buffer(access.buffer).dtype, vector_, "vector");
+    if (!let) continue;
+    const auto indices = values(access.indices);
+    Expr condition = also(low_.arena(), inside_extents(), bounds_condition(access, indices));
+    const Access at = low_.memory_access(access.buffer, indices);
+    if (condition) {
+      condition = low_.simplify(condition);
+      const Expr safe = safe_value(access);
+      Block moves = low_.collect([&] { low_.move({box, {low_.index(0)}}, at, vector_); });
+      Block fills = low_.collect([&] { low_.unrolled(vector_, [&](Expr u) { low_.store({box, {u}}, safe); }); });
+      low_.emit(If{condition, std::move(moves), std::move(fills)});
+    } else {
+      low_.move({box, {low_.index(0)}}, at, vector_);
+    }
+  }
+}
+
+void ElementWise::store_vectors() {
+  for (const auto& [stmt, box] : vectors_) {
+    const auto* store = std::get_if<Store>(&stmt->node);
+    if (!store) continue;
+    const auto indices = values(store->to.indices);
+    Expr condition = also(low_.arena(), inside_extents(), bounds_condition(store->to, indices));
+    condition = also(low_.arena(), low_.is_first_replica(map_), condition);
+    low_.when(condition, [&] { low_.move(low_.memory_access(store->to.buffer, indices), {box, {low_.index(0)}}, vector_); });
+  }
+}
+
+void ElementWise::block(const Block& body) {
+  for (const StmtPtr& s : body) statement(s);
+}
+
+void ElementWise::statement(const StmtPtr& s) {
+  std::visit(Overload{
+                 [&](const Alloc& a) { low_.emit(Alloc{a.buffer}); },
+                 [&](const Let& l) { let(s.get(), l); },
+                 [&](const Store& st) { store(s.get(), st); },
+                 [&](const If& i) {
+                   Block then_body = low_.collect([&] { block(i.then_body); });
+                   Block else_body = low_.collect([&] { block(i.else_body); });
+                   low_.emit(If{value(i.condition), std::move(then_body), std::move(else_body)});
+                 },
+                 [&](const For& f) {
+                   For inner = f;
+                   inner.begin = value(f.begin);
+                   inner.end = value(f.end);
+                   low_.bound_loop(inner);
+                   inner.body = low_.collect([&] { block(f.body); });
+                   low_.emit(std::move(inner));
+                 },
+                 [&](const auto&) { low_.emit(s); },
+             },
+             s->node);
+}
+
+// The place of a fragment access in this iteration's registers.
+Access ElementWise::fragment_access(const Access& access) {
+  const auto found = matches_.find(MatchKey{access.buffer, access.indices});
+  if (found == matches_.end()) return low_.flat_access(staged_.at(access.buffer), access.buffer, values(access.indices));
+  Arena& arena = low_.arena();
+  Expr reg = low_.index(found->second.base);
+  for (const RegisterStep& step : found->second.steps) {
+    if (step.step == 0 || step.extent == 1) continue;
+    Expr digit = arith::div(arena, register_, step.position);
+    if (step.position * step.extent < map_.registers()) digit = arith::mod(arena, digit, step.extent);
+    reg = arith::add(arena, reg, arith::mul(arena, digit, step.step));
+  }
+  return {low_.fragment_registers(access.buffer), {low_.simplify(reg)}};
+}
+
+void ElementWise::let(const Stmt* s, const Let& l) {
+  if (l.value) {
+    const Expr v = value(l.value);
+    low_.define(l.var, v);
+    low_.emit(Let{l.var, v, {}});
+    return;
+  }
+  if (const Vector* vector = vector_of(s)) {
+    low_.emit(Let{l.var, nullptr, {vector->box, {inner_}}});
+    return;
+  }
+  const Scope scope = low_.program().buffer(l.read.buffer).scope;
+  if (scope == Scope::fragment) {
+    low_.emit(Let{l.var, nullptr, fragment_access(l.read)});
+    return;
+  }
+  const auto indices = values(l.read.indices);
+  Expr condition = bounds_condition(l.read, indices);
+  const Access at = low_.memory_access(l.read.buffer, indices);
+  if (!condition) {
+    low_.emit(Let{l.var, nullptr, at});
+    return;
+  }
+  const BufferId box = low_.scalar(low_.program().buffer(l.read.buffer).dtype, "x");
+  low_.store({box, {}}, safe_value(l.read));
+  low_.when(condition, [&] { low_.store({box, {}}, low_.read(at, "x")); });
+  low_.emit(Let{l.var, nullptr, {box, {}}});
+}
+
+void ElementWise::store(const Stmt* s, const Store& st) {
+  const Expr v = value(st.value);
+  if (const Vector* vector = vector_of(s)) return low_.store({vector->box, {inner_}}, v);
+  const Scope scope = low_.program().buffer(st.to.buffer).scope;
+  if (scope == Scope::fragment && !staged_.count(st.to.buffer)) return low_.store(fragment_access(st.to), v);
+  if (scope == Scope::scalar || scope == Scope::local) return low_.store(low_.memory_access(st.to.buffer, values(st.to.indices)), v);
+  // Memory: once, by the first of the threads that hold copies of this iteration.
+  const auto indices = values(st.to.indices);
+  Expr condition = also(low_.arena(), low_.is_first_replica(map_), bounds_condition(st.to, indices));
+  const Access at = scope == Scope::fragment ? fragment_access(st.to) : low_.memory_access(st.to.buffer, indices);
+  low_.when(condition, [&] { low_.store(at, v); });
+}
+
+}  // namespace tilert::passes

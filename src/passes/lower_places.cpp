@@ -1,0 +1,124 @@
+// Lower's places: accesses of buffers as flat ones, moves, and fragments to and from row-major memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "passes/lower.h"
+
+namespace tilert::passes {
+
+using namespace ir;
+
+CallArg value_arg(Expr e) { return {CallArg::Kind::value, e, {}, 0, {}}; }
+CallArg address_arg(Access at) { return {CallArg::Kind::address, nullptr, std::move(at), 0, {}}; }
+CallArg registers_arg(BufferId buffer, Expr first, int64_t count) {
+  return {CallArg::Kind::registers, nullptr, {buffer, {first}}, count, {}};
+}
+CallArg text_arg(std::string text) { return {CallArg::Kind::text, nullptr, {}, 0, std::move(text)}; }
+
+std::string Lower::comment(const char* what) const { return fmt::format("{}: {}", ordinal_, what); }
+
+Access Lower::memory_access(BufferId buffer, const std::vector<Expr>& indices) {
+  switch (program().buffer(buffer).scope) {
+    case Scope::global: return global_access(buffer, indices);
+    case Scope::shared: return shared_access(buffer, indices);
+    case Scope::local: return flat_access(buffer, buffer, indices);
+    default: return {buffer, indices};
+  }
+}
+
+Access Lower::flat_access(BufferId flat, BufferId shape_of, const std::vector<Expr>& indices) {
+  Expr offset = index(0);
+  const std::vector<Expr> shape = program().buffer(shape_of).shape;
+  for (size_t d = 0; d < indices.size(); ++d)
+    offset = arith::add(arena(), arith::mul(arena(), offset, shape[d]), indices[d]);
+  return {flat, {simplify(offset)}};
+}
+
+int64_t Lower::shared_vector_width(BufferId tile) const {
+  const auto found = plan_.shared.find(tile);
+  const int size = dtype_bytes(module_.program.buffer(tile).dtype);
+  if (found == plan_.shared.end()) return 16 / size;
+  return found->second.vector_width(static_cast<int>(found->second.shape().size()) - 1);
+}
+
+bool Lower::same_memory(BufferId a, BufferId b) const {
+  const Buffer &x = module_.program.buffer(a), &y = module_.program.buffer(b);
+  return a == b || (x.scope == Scope::global && y.scope == Scope::global &&
+                    (x.parameter == y.parameter || (x.may_alias && y.may_alias)));
+}
+
+void Lower::move(Access dst, Access src, int64_t count) {
+  const int size = dtype_bytes(program().buffer(dst.buffer).dtype);
+  const int64_t chunk = std::min<int64_t>(count, 16 / size);
+  for (int64_t i = 0; i < count; i += chunk) {
+    Access to = dst, from = src;
+    to.indices[0] = simplify(arith::add(arena(), to.indices[0], i));
+    from.indices[0] = simplify(arith::add(arena(), from.indices[0], i));
+    emit(Move{std::move(to), std::move(from), chunk});
+  }
+}
+
+void Lower::spill(BufferId fragment, BufferId flat) {
+  const FragmentMap map = fragment_map(fragment);
+  group(comment("fragment to shared memory"), [&] {
+    unrolled(map.registers(), [&](Expr reg) {
+      std::vector<Expr> coordinates;
+      Expr condition = is_first_replica(map);
+      for (int d = 0; d < map.rank(); ++d) {
+        coordinates.push_back(coordinate(map, d, reg));
+        if (map.padded_shape()[static_cast<size_t>(d)] > map.shape()[static_cast<size_t>(d)])
+          condition = also(arena(), condition, arith::lt(arena(), coordinates.back(), map.shape()[static_cast<size_t>(d)]));
+      }
+      when(condition, [&] {
+        store(flat_access(flat, fragment, coordinates), read({fragment_registers(fragment), {reg}}, "x"));
+      });
+    });
+  });
+}
+
+void Lower::reload(BufferId fragment, BufferId flat) {
+  const FragmentMap map = fragment_map(fragment);
+  group(comment("fragment from shared memory"), [&] {
+    unrolled(map.registers(), [&](Expr reg) {
+      std::vector<Expr> coordinates;
+      Expr condition = nullptr;
+      for (int d = 0; d < map.rank(); ++d) {
+        coordinates.push_back(coordinate(map, d, reg));
+        if (map.padded_shape()[static_cast<size_t>(d)] > map.shape()[static_cast<size_t>(d)])
+          condition = also(arena(), condition, arith::lt(arena(), coordinates.back(), map.shape()[static_cast<size_t>(d)]));
+      }
+      when(condition, [&] {
+        store({fragment_registers(fragment), {reg}}, read(flat_access(flat, fragment, coordinates), "x"));
+      });
+    });
+  });
+}
+
+Result<BufferId> Lower::converted(BufferId fragment, const FragmentMap& map) {
+  const FragmentMap from = fragment_map(fragment);
+  if (from == map) return fragment;
+  const DType dtype = program().buffer(fragment).dtype;
+  const BufferId result = new_fragment(dtype, map, "converted");
+  program().buffers[result].shape = program().buffer(fragment).shape;
+  std::vector<AccessDim> dims;
+  for (int d = 0; d < map.rank(); ++d) dims.push_back({d, 0});
+  const OwnerMatch match = same_owner(map, from, dims, AccessMode::read);
+  if (match.matches) {
+    group(comment("renumber registers"), [&] {
+      for (int64_t reg = 0; reg < map.registers(); ++reg)
+        store({fragment_registers(result), {index(reg)}},
+              read({fragment_registers(fragment), {index(match.fragment_register(reg))}}, "x"));
+    });
+    return result;
+  }
+  plan_.notes.push_back(fmt::format("{}: fragment {} is converted through shared memory: {}", ordinal_, fragment, match.reason));
+  int64_t elements = 1;
+  for (int64_t extent : map.shape()) elements *= extent;
+  const BufferId box = scratch(dtype, elements, "converted");
+  spill(fragment, box);
+  reload(result, box);
+  return result;
+}
+
+}  // namespace tilert::passes

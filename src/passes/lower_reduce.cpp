@@ -1,0 +1,249 @@
+// Reductions along one dim of a fragment: registers, then lanes, then warps through shared memory; then into the
+// destination, whose seed counts once.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "layout/fragment_builders.h"
+#include "layout/reduce_plan.h"
+#include "passes/element_wise.h"
+#include "passes/layouts.h"
+#include "passes/reduce_op.h"
+
+namespace tilert::passes {
+
+using namespace ir;
+
+DType reduce_dtype(DType destination) {
+  return destination == DType::f16 || destination == DType::bf16 ? DType::f32 : destination;
+}
+
+Expr reduce_identity(Arena& arena, ReduceOp op, DType dtype) {
+  const bool is_float = dtype_is_float(dtype);
+  const double infinity = std::numeric_limits<double>::infinity();
+  const int bits = dtype_bits(dtype);
+  const int64_t least = bits >= 64 ? INT64_MIN : -(int64_t{1} << (bits - 1));
+  switch (op) {
+    case ReduceOp::sum: case ReduceOp::abssum: case ReduceOp::absmax: case ReduceOp::bit_or: case ReduceOp::bit_xor:
+      return arena.constant(dtype, 0);
+    case ReduceOp::prod: return arena.number(dtype, 1);
+    case ReduceOp::max: case ReduceOp::max_nan:
+      if (dtype == DType::boolean) return arena.boolean(false);
+      return is_float ? arena.number(dtype, -infinity) : arena.constant(dtype, static_cast<uint64_t>(least));
+    case ReduceOp::min: case ReduceOp::min_nan:
+      if (dtype == DType::boolean) return arena.boolean(true);
+      return is_float ? arena.number(dtype, infinity) : arena.constant(dtype, static_cast<uint64_t>(~least));
+    case ReduceOp::bit_and: return arena.constant(dtype, dtype == DType::boolean ? 1 : ~uint64_t{0});
+  }
+  return nullptr;
+}
+
+Expr reduce_combine(Arena& arena, ReduceOp op, Expr a, Expr b) {
+  switch (op) {
+    case ReduceOp::sum: case ReduceOp::abssum: return arena.make(Op::add, {a, b});
+    case ReduceOp::prod: return arena.make(Op::mul, {a, b});
+    case ReduceOp::max: case ReduceOp::absmax:
+      return a->dtype == DType::boolean ? arena.make(Op::logical_or, {a, b}) : arena.make(Op::max, {a, b});
+    case ReduceOp::min: return a->dtype == DType::boolean ? arena.make(Op::logical_and, {a, b}) : arena.make(Op::min, {a, b});
+    case ReduceOp::max_nan: return arena.make(Op::max_nan, {a, b});
+    case ReduceOp::min_nan: return arena.make(Op::min_nan, {a, b});
+    case ReduceOp::bit_and: return arena.make(Op::bit_and, {a, b});
+    case ReduceOp::bit_or: return arena.make(Op::bit_or, {a, b});
+    case ReduceOp::bit_xor: return arena.make(Op::bit_xor, {a, b});
+  }
+  return nullptr;
+}
+
+Expr reduce_element(Arena& arena, ReduceOp op, Expr x, DType dtype) {
+  x = arena.cast(x, dtype);
+  const bool magnitude = op == ReduceOp::absmax || op == ReduceOp::abssum;
+  return magnitude && x->dtype != DType::boolean ? arena.make(Op::abs, {x}) : x;
+}
+
+namespace {
+
+class ReduceLowering {
+ public:
+  ReduceLowering(Lower& low, const Reduce& reduce)
+      : low_(low), arena_(low.arena()), reduce_(reduce), dtype_(reduce_dtype(low.program().buffer(reduce.dst.buffer).dtype)) {}
+
+  Status run() {
+    TILERT_ASSIGN(const BufferId source, whole_fragment());
+    const FragmentMap map = low_.fragment_map(source);
+    plan_ = plan_reduce(map, reduce_.dim);
+    const BufferId values = low_.registers(dtype_, plan_.partial.registers(), "folded");
+    low_.group(low_.comment("reduce, registers"), [&] { fold_registers(source, map, values); });
+    if (!plan_.lane_xor.empty()) low_.group(low_.comment("reduce, lanes"), [&] { fold_lanes(values); });
+    if (plan_.parts > 1) fold_warps(values);
+    return into_destination(values);
+  }
+
+ private:
+  // The source as a whole fragment of its own, where it is a part or lies in memory.
+  Result<BufferId> whole_fragment() {
+    const Region& r = reduce_.src;
+    const Buffer b = low_.program().buffer(r.buffer);
+    bool whole = b.scope == Scope::fragment;
+    for (size_t d = 0; d < r.extents.size() && whole; ++d)
+      whole = r.offsets[d]->is_constant() && r.offsets[d]->as_int() == 0 && r.extents[d] == b.shape[d]->as_int();
+    if (whole) return r.buffer;
+    Program& program = low_.program();
+    Parallel loop;
+    std::vector<Expr> points, places;
+    for (size_t d = 0; d < r.extents.size(); ++d) {
+      loop.vars.push_back(program.add_var(VarKind::loop, DType::index, "i"));
+      loop.extents.push_back(r.extents[d]);
+      points.push_back(program.var(loop.vars.back()));
+      places.push_back(arith::add(arena_, r.offsets[d], points.back()));
+    }
+    const VarId x = program.add_var(VarKind::let, b.dtype, "x");
+    loop.body.push_back(make_stmt(Let{x, nullptr, {r.buffer, places}}));
+    const FragmentMap map = blocked_map(loop.extents, low_.plan().threads, vector_width(low_, loop), low_.context().target.warp_size);
+    const BufferId fragment = low_.new_fragment(b.dtype, map, "source");
+    loop.body.push_back(make_stmt(Store{{fragment, points}, program.var(x)}));
+    TILERT_TRY(ElementWise(low_, loop, map, low_.comment("reduce, source to registers"), {}).run());
+    return fragment;
+  }
+
+  void fold_registers(BufferId source, const FragmentMap& map, BufferId values) {
+    const BufferId regs = low_.fragment_registers(source);
+    const int64_t extent = map.shape()[static_cast<size_t>(reduce_.dim)];
+    const auto element = [&](int64_t reg) {
+      Expr x = reduce_element(arena_, reduce_.op, low_.read({regs, {low_.index(reg)}}, "x"), dtype_);
+      if (!plan_.excess) return x;
+      const Expr at = low_.coordinate(map, reduce_.dim, low_.index(reg));
+      return low_.simplify(arith::select(arena_, arith::lt(arena_, at, extent), x, reduce_identity(arena_, reduce_.op, dtype_)));
+    };
+    for (size_t r = 0; r < plan_.source_base.size(); ++r) {
+      // Four sums side by side, so that no chain of dependent operations is longer than a quarter.
+      std::vector<Expr> lanes;
+      for (size_t f = 0; f < plan_.fold_offsets.size(); ++f) {
+        const Expr x = element(plan_.source_base[r] + plan_.fold_offsets[f]);
+        if (f < 4) lanes.push_back(x);
+        else lanes[f % 4] = low_.let(reduce_combine(arena_, reduce_.op, lanes[f % 4], x), "sum");
+      }
+      Expr total = lanes[0];
+      for (size_t i = 1; i < lanes.size(); ++i) total = reduce_combine(arena_, reduce_.op, total, lanes[i]);
+      low_.store({values, {low_.index(static_cast<int64_t>(r))}}, total);
+    }
+  }
+
+  void fold_lanes(BufferId values) {
+    const BufferId other = low_.registers(dtype_, 1, "other");
+    low_.unrolled(plan_.partial.registers(), [&](Expr r) {
+      for (int64_t mask : plan_.lane_xor) {
+        low_.call(Primitive::shuffle_xor, {registers_arg(other, low_.index(0), 1), registers_arg(values, r, 1), value_arg(low_.index(mask))});
+        low_.store({values, {r}}, reduce_combine(arena_, reduce_.op, low_.read({values, {r}}, "x"), low_.read({other, {low_.index(0)}}, "y")));
+      }
+    });
+  }
+
+  Expr result_offset(const FragmentMap& map, Expr reg) {
+    Expr offset = low_.index(0);
+    for (int d = 0; d < map.rank(); ++d)
+      offset = arith::add(arena_, arith::mul(arena_, offset, map.shape()[static_cast<size_t>(d)]), low_.coordinate(map, d, reg));
+    return offset;
+  }
+
+  Expr inside(const FragmentMap& map, Expr reg) {
+    Expr condition = nullptr;
+    const auto padded = map.padded_shape();
+    for (int d = 0; d < map.rank(); ++d)
+      if (padded[static_cast<size_t>(d)] > map.shape()[static_cast<size_t>(d)])
+        condition = also(arena_, condition, arith::lt(arena_, low_.coordinate(map, d, reg), map.shape()[static_cast<size_t>(d)]));
+    return condition;
+  }
+
+  void fold_warps(BufferId values) {
+    const FragmentMap& map = plan_.lanes;
+    const int64_t elements = plan_.scratch_elements / plan_.parts;
+    const BufferId box = low_.scratch(dtype_, plan_.scratch_elements, "parts");
+    const Expr part = low_.terms_value(plan_.part_terms);
+    low_.group(low_.comment("reduce, parts of warps"), [&] {
+      low_.unrolled(map.registers(), [&](Expr r) {
+        const Expr place = low_.simplify(arith::add(arena_, arith::mul(arena_, part, elements), result_offset(map, r)));
+        low_.when(also(arena_, first_lane(map), inside(map, r)), [&] { low_.store({box, {place}}, low_.read({values, {r}}, "x")); });
+      });
+    });
+    low_.group(low_.comment("reduce, sum of parts"), [&] {
+      low_.unrolled(map.registers(), [&](Expr r) {
+        low_.when(inside(map, r), [&] {
+          const Expr place = low_.let(result_offset(map, r), "place");
+          Expr total = low_.read({box, {place}}, "x");
+          for (int64_t p = 1; p < plan_.parts; ++p) {
+            const Expr next = low_.read({box, {low_.simplify(arith::add(arena_, place, p * elements))}}, "x");
+            total = reduce_combine(arena_, reduce_.op, total, next);
+          }
+          low_.store({values, {r}}, total);
+        });
+      });
+    });
+  }
+
+  // One of the lanes that hold copies of a part.
+  Expr first_lane(const FragmentMap& map) {
+    Expr condition = nullptr;
+    for (const PlacedDigit& p : map.thread_digits()) {
+      if (p.digit.dim != kReplicated || p.digit.extent == 1) continue;
+      condition = also(arena_, condition, arith::eq(arena_, low_.terms_value({{p.position, p.digit.extent, 1}}), 0));
+    }
+    return condition;
+  }
+
+  Status into_destination(BufferId values) {
+    Program& program = low_.program();
+    const BufferId total = low_.adopt_fragment(dtype_, plan_.result, values);
+    const Region& dst = reduce_.dst;
+    const Buffer to = program.buffer(dst.buffer);
+    const bool keeps = dst.extents.size() == reduce_.src.extents.size();
+    Parallel loop;
+    std::vector<Expr> points, places;
+    for (size_t d = 0; d < dst.extents.size(); ++d) {
+      Expr point = low_.index(0);
+      const bool unit = keeps && static_cast<int>(d) == reduce_.dim;
+      if (!unit || to.scope == Scope::fragment) {
+        loop.vars.push_back(program.add_var(VarKind::loop, DType::index, "i"));
+        loop.extents.push_back(dst.extents[d]);
+        point = program.var(loop.vars.back());
+      }
+      if (!unit) points.push_back(point);
+      places.push_back(arith::add(arena_, dst.offsets[d], point));
+    }
+    const auto read = [&](BufferId buffer, std::vector<Expr> at) {
+      const VarId x = program.add_var(VarKind::let, program.buffer(buffer).dtype, "x");
+      loop.body.push_back(make_stmt(Let{x, nullptr, {buffer, std::move(at)}}));
+      return program.var(x);
+    };
+    Expr value = read(total, points);
+    if (reduce_.accumulate)
+      value = reduce_combine(arena_, reduce_.op, reduce_element(arena_, reduce_.op, read(dst.buffer, places), dtype_), value);
+    loop.body.push_back(make_stmt(Store{{dst.buffer, places}, arena_.cast(value, to.dtype)}));
+    const FragmentMap map = to.scope == Scope::fragment ? low_.fragment_map(dst.buffer) : plan_.result;
+    return ElementWise(low_, loop, map, low_.comment("reduce, result"), {}).run();
+  }
+
+  Lower& low_;
+  Arena& arena_;
+  const Reduce& reduce_;
+  DType dtype_;
+  ReducePlan plan_;
+};
+
+}  // namespace
+
+Status Lower::reduce(const Stmt&, const Reduce& r) { return ReduceLowering(*this, r).run(); }
+
+BufferId Lower::adopt_fragment(DType dtype, const FragmentMap& map, BufferId registers) {
+  Buffer b;
+  b.name = "total";
+  b.dtype = dtype;
+  b.scope = Scope::fragment;
+  for (int64_t extent : map.shape()) b.shape.push_back(index(extent));
+  const BufferId id = program().add_buffer(std::move(b));
+  plan_.fragments.emplace(id, map);
+  lowered_[id] = registers;
+  return id;
+}
+
+}  // namespace tilert::passes

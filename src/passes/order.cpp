@@ -1,0 +1,32 @@
+// The table of GPU passes.
+#include "passes/order.h"
+
+#include "passes/barriers.h"
+#include "passes/layouts.h"
+#include "passes/lower.h"
+#include "passes/ring.h"
+#include "passes/select.h"
+#include "passes/shared_plan.h"
+
+namespace tilert::passes {
+
+const std::vector<Pass>& gpu_passes() {
+  static const std::vector<Pass> table = {
+      {"select", select},           {"infer_layouts", infer_layouts}, {"plan_rings", plan_rings},
+      {"apply_rings", apply_rings}, {"lower", lower},                 {"plan_shared", plan_shared},
+      {"insert_barriers", insert_barriers},
+  };
+  return table;
+}
+
+Result<Module> run_gpu_passes(Module module, const PassContext& context, std::string_view stop_after) {
+  for (const Pass& pass : gpu_passes()) {
+    Result<Module> next = pass.run(std::move(module), context);
+    if (!next) return next;
+    module = *std::move(next);
+    if (stop_after == pass.name) break;
+  }
+  return module;
+}
+
+}  // namespace tilert::passes

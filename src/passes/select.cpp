@@ -1,0 +1,179 @@
+// Instruction, warp grid and thread count of each kernel. Heuristics read the target row and the program, nothing else.
+#include "passes/select.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/visit.h"
+
+namespace tilert::passes {
+namespace {
+
+using namespace ir;
+
+struct Product {
+  const Stmt* stmt;
+  const Gemm* gemm;
+};
+
+std::vector<Product> products(const Kernel& kernel) {
+  std::vector<Product> all;
+  for_each_stmt(kernel.body, [&](const Stmt& s) {
+    if (const auto* g = std::get_if<Gemm>(&s.node)) all.push_back({&s, g});
+  });
+  return all;
+}
+
+// 32-bit registers that the fragments of rank 2 take in a block; what lives at once is at most this.
+int64_t fragment_words(const Program& program, const Kernel& kernel) {
+  int64_t words = 0;
+  for_each_stmt(kernel.body, [&](const Stmt& s) {
+    const auto* a = std::get_if<Alloc>(&s.node);
+    if (!a || program.buffer(a->buffer).scope != Scope::fragment) return;
+    int64_t elements = 1;
+    for (Expr e : program.buffer(a->buffer).shape) elements *= e->as_int();
+    words += elements * dtype_bits(program.buffer(a->buffer).dtype) / 32;
+  });
+  return words;
+}
+
+int recommend_threads(const Program& program, const Kernel& kernel, bool has_products) {
+  const int64_t words = fragment_words(program, kernel);
+  const int64_t per_thread = has_products ? 128 : 32;
+  int threads = 128;
+  const int most = has_products ? 256 : 512;
+  while (threads < most && words > per_thread * threads) threads *= 2;
+  return threads;
+}
+
+bool operand_by_ldmatrix(const Program& program, const Region& region, const Atom& atom, DType operand, bool k_major) {
+  const Buffer& b = program.buffer(region.buffer);
+  if (b.scope != Scope::shared || b.dtype != operand) return false;
+  if (dtype_bits(operand) != 16 && !k_major) return false;  // transposing loads move 16-bit elements
+  const int64_t chunk = 16 / dtype_bytes(operand);
+  const Expr offset = region.offsets.back();
+  (void)atom;
+  return region.extents.back() % chunk == 0 && offset->is_constant() && offset->as_int() % chunk == 0;
+}
+
+// Rows to warps while a warp keeps at least one atom; a product whose left side is a fragment, or whose result is reduced
+// along rows later, keeps whole rows in a warp.
+WarpGrid warp_grid(const Program& program, const Gemm& gemm, const Atom& atom, const GemmPlan& plan, int warps, bool rows_only) {
+  const bool a_fragment = program.buffer(gemm.a.buffer).scope == Scope::fragment;
+  WarpGrid best{warps, 1, 1};
+  double best_cost = 1e30;
+  for (int64_t m = 1; m <= warps; m *= 2) {
+    const WarpGrid grid{m, warps / m, 1};
+    if (gemm.split == WarpSplit::rows && grid.n != 1) continue;
+    if (gemm.split == WarpSplit::columns && grid.m != 1) continue;
+    const AtomCounts counts = atom_counts(atom, plan.m, plan.n, plan.k, grid);
+    const double padded = static_cast<double>(counts.m * atom.m * grid.m * counts.n * atom.n * grid.n);
+    // Shared memory traffic of a warp per product, and work on padding; fragments on the left must not be split apart.
+    double cost = static_cast<double>(counts.m * atom.m + counts.n * atom.n) / static_cast<double>(counts.m * counts.n) +
+                  16 * (padded / static_cast<double>(plan.m * plan.n) - 1);
+    if ((a_fragment || rows_only) && grid.n != 1 && gemm.split == WarpSplit::automatic) cost += 1000;
+    if (cost < best_cost) {
+      best_cost = cost;
+      best = grid;
+    }
+  }
+  return best;
+}
+
+// Results that are reduced along their columns, or feed another product from registers, want whole rows in a warp.
+bool wants_rows(const Kernel& kernel, const Gemm& gemm) {
+  bool wants = false;
+  for_each_stmt(kernel.body, [&](const Stmt& s) {
+    if (const auto* r = std::get_if<Reduce>(&s.node)) wants |= r->dim == 1;
+    if (const auto* other = std::get_if<Gemm>(&s.node)) wants |= other != &gemm && other->a.buffer == gemm.c.buffer;
+  });
+  return wants;
+}
+
+bool exact(const AtomCounts& counts, const Atom& atom, const WarpGrid& grid, const GemmPlan& plan) {
+  return counts.m * atom.m * grid.m == plan.m && counts.n * atom.n * grid.n == plan.n && counts.k * atom.k == plan.k;
+}
+
+Result<GemmPlan> plan_gemm(const Program& program, const Kernel& kernel, const Product& product, int threads,
+                           const PassContext& context) {
+  const Gemm& gemm = *product.gemm;
+  GemmPlan plan;
+  const auto [a0, a1] = matrix_extents(gemm.a);
+  const auto [m, n] = matrix_extents(gemm.c);
+  plan.m = m;
+  plan.n = n;
+  plan.k = gemm.trans_a ? a0 : a1;
+  const DType operand = gemm_operand_dtype(program, gemm), result = program.buffer(gemm.c.buffer).dtype;
+  for (const Atom* atom : atoms_for(context.target, operand, operand, result)) {
+    if (atom->is_wgmma() || !primitive_from_name(mma_primitive(*atom)) || threads % 32 != 0) continue;
+    plan.path = GemmPlan::Path::mma;
+    plan.atom = atom;
+    break;
+  }
+  if (plan.path == GemmPlan::Path::fma) return plan;
+  const WarpGrid grid = warp_grid(program, gemm, *plan.atom, plan, threads / 32, wants_rows(kernel, gemm));
+  plan.warps_m = static_cast<int>(grid.m);
+  plan.warps_n = static_cast<int>(grid.n);
+  const bool fits = exact(atom_counts(*plan.atom, m, n, plan.k, grid), *plan.atom, grid, plan);
+  plan.a_ldmatrix = fits && operand_by_ldmatrix(program, gemm.a, *plan.atom, operand, !gemm.trans_a);
+  plan.b_ldmatrix = fits && operand_by_ldmatrix(program, gemm.b, *plan.atom, operand, gemm.trans_b);
+  return plan;
+}
+
+}  // namespace
+
+DType gemm_operand_dtype(const Program& program, const Gemm& gemm) {
+  const DType a = program.buffer(gemm.a.buffer).dtype, b = program.buffer(gemm.b.buffer).dtype;
+  return dtype_bits(b) < dtype_bits(a) ? b : a;
+}
+
+std::pair<int64_t, int64_t> matrix_extents(const Region& region) {
+  const size_t rank = region.extents.size();
+  return {region.extents[rank - 2], region.extents[rank - 1]};
+}
+
+std::string mma_primitive(const Atom& atom) { return std::string(atom.name); }
+
+FmaShape fma_shape(const GemmPlan& plan, int threads) {
+  FmaShape shape;
+  shape.thread_columns = 1;
+  while (shape.thread_columns < 16 && shape.thread_columns < plan.n) shape.thread_columns *= 2;
+  shape.thread_rows = threads / shape.thread_columns;
+  shape.rows = (plan.m + shape.thread_rows - 1) / shape.thread_rows;
+  shape.columns = (plan.n + shape.thread_columns - 1) / shape.thread_columns;
+  return shape;
+}
+
+FragmentMap gemm_accumulator_map(const GemmPlan& plan, int threads) {
+  if (plan.path == GemmPlan::Path::fma) {
+    const FmaShape s = fma_shape(plan, threads);
+    const int64_t lane_rows = 32 / s.thread_columns;
+    return FragmentMap({plan.m, plan.n}, {{Place::register_, s.columns, 1, s.thread_columns},
+                                          {Place::register_, s.rows, 0, s.thread_rows},
+                                          {Place::lane, s.thread_columns, 1, 1},
+                                          {Place::lane, lane_rows, 0, 1},
+                                          {Place::warp, threads / 32, 0, lane_rows}});
+  }
+  return accumulator_map(*plan.atom, plan.m, plan.n, WarpGrid{plan.warps_m, plan.warps_n, 1});
+}
+
+Result<Module> select(Module module, const PassContext& context) {
+  module.plans.resize(module.program.kernels.size());
+  for (size_t k = 0; k < module.program.kernels.size(); ++k) {
+    const Kernel& kernel = module.program.kernels[k];
+    KernelPlan& plan = module.plans[k];
+    const auto all = products(kernel);
+    plan.threads = kernel.hints.threads > 0 ? kernel.hints.threads : recommend_threads(module.program, kernel, !all.empty());
+    if (plan.threads % context.target.warp_size != 0 || plan.threads > context.target.max_threads_per_block)
+      return make_error(Code::kUnsupported, "kernel '{}': {} threads a block: {} takes multiples of {} up to {}", kernel.name,
+                        plan.threads, context.target.text, context.target.warp_size, context.target.max_threads_per_block);
+    for (const Product& product : all) {
+      TILERT_ASSIGN(GemmPlan gemm, plan_gemm(module.program, kernel, product, plan.threads, context));
+      plan.gemms[product.stmt->ordinal] = gemm;
+    }
+  }
+  return module;
+}
+
+}  // namespace tilert::passes

@@ -1,0 +1,55 @@
+// Binding dims and simplifying every expression under what is known.
+#include "passes/specialize.h"
+
+#include "arith/simplify.h"
+#include "ir/visit.h"
+
+namespace tilert::passes {
+
+using namespace ir;
+
+namespace {
+
+void bind(Program& program, const std::function<Expr(Expr)>& f) {
+  for (Buffer& b : program.buffers) {
+    for (Expr& e : b.shape) e = f(e);
+    for (Expr& e : b.strides) e = f(e);
+  }
+  for (Kernel& k : program.kernels) {
+    for (Expr& e : k.grid) e = f(e);
+    k.body = map_block_exprs(k.body, f);
+  }
+}
+
+}  // namespace
+
+Result<Module> specialize(const Program& source, const std::vector<DimChoice>& dims) {
+  if (dims.size() != source.dims.size())
+    return make_error(Code::kInvalidArgument, "program '{}' has {} dims, {} were given", source.name, source.dims.size(), dims.size());
+  Program program = clone(source, false);
+  std::unordered_map<VarId, Expr> values;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (!dims[i].value) continue;
+    program.dims[i].value = dims[i].value;
+    values[program.dims[i].var] = program.arena->index(*dims[i].value);
+  }
+  bind(program, [&](Expr e) { return substitute(*program.arena, e, values); });
+  arith::Facts facts(program);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].value) continue;
+    const Expr dim = program.var(program.dims[i].var);
+    facts.bound(dim, dims[i].low, dims[i].high);
+    if (dims[i].divisor > 1) facts.congruent(dim, dims[i].divisor);
+  }
+  for (const Kernel& k : program.kernels) {
+    for (size_t d = 0; d < k.block_vars.size(); ++d) {
+      const int64_t high = facts.range(k.grid[d]).high;
+      facts.bound(program.var(k.block_vars[d]), 0, high == arith::kPlusInfinity ? high : std::max<int64_t>(high - 1, 0));
+    }
+  }
+  arith::Simplifier simplifier(*program.arena, facts);
+  bind(program, [&](Expr e) { return simplifier.simplify(e); });
+  return Module{std::move(program), {}, std::move(facts)};
+}
+
+}  // namespace tilert::passes

@@ -1,0 +1,23 @@
+// specialize: a program becomes one variant's: dims given when compiled are constants, what is known of the others
+// (divisors, ranges) is kept as facts, expressions are simplified.
+// before: a frozen program. after: a canonical copy with an arena of its own; Module::facts know dims and block indices.
+#pragma once
+
+#include <optional>
+
+#include "passes/module.h"
+
+namespace tilert::passes {
+
+// What a variant assumes of one dim. `value` binds it; else it is a multiple of `divisor` and within [low, high].
+struct DimChoice {
+  std::optional<int64_t> value;
+  int64_t divisor = 1;
+  int64_t low = 0;
+  int64_t high = int64_t{1} << 40;
+};
+
+// `dims` has an entry per dim of the program, in its order.
+Result<Module> specialize(const ir::Program& program, const std::vector<DimChoice>& dims);
+
+}  // namespace tilert::passes
