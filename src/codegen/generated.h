@@ -32,6 +32,8 @@ struct GeneratedKernel {
   std::string entry;
   std::vector<ir::Expr> grid;    // three extents, x first; over dims and scalars
   int threads = 1;               // per block (CPU: 1)
+  std::vector<ir::Expr> block, cluster_exprs;  // source kernels: in place of threads and cluster, where not empty
+  ir::Expr shared_expr = nullptr;              // source kernels: in place of shared_bytes
   int cluster[3] = {1, 1, 1};
   int64_t shared_bytes = 0;      // CUDA: dynamic shared memory; CPU: scratch of one worker
   std::vector<KernelParameter> parameters;
@@ -42,6 +44,8 @@ struct GeneratedProgram {
   std::string target;            // "sm_90a", "cpu:x86-64-v3", ...
   std::string source;
   std::vector<GeneratedKernel> kernels;
+  std::vector<std::pair<std::string, std::string>> headers;  // source kernels: virtual headers
+  std::vector<std::string> options;                          // source kernels: of the compiler
   ir::Program program;           // owns the expressions above; parameters and dims in the caller's order
   ir::Expr guard = nullptr;      // bool over dims and strides: when this variant may be launched; null: always
   std::string configuration;     // the resolved configuration as JSON

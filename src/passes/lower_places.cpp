@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "layout/same_owner.h"
 #include "passes/lower.h"
 
 namespace tilert::passes {

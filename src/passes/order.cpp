@@ -20,13 +20,13 @@ const std::vector<Pass>& gpu_passes() {
 }
 
 Result<Module> run_gpu_passes(Module module, const PassContext& context, std::string_view stop_after) {
+  auto current = std::make_unique<Module>(std::move(module));
   for (const Pass& pass : gpu_passes()) {
-    Result<Module> next = pass.run(std::move(module), context);
-    if (!next) return next;
-    module = *std::move(next);
+    TILERT_ASSIGN(Module next, pass.run(std::move(*current), context));
+    current = std::make_unique<Module>(std::move(next));
     if (stop_after == pass.name) break;
   }
-  return module;
+  return std::move(*current);
 }
 
 }  // namespace tilert::passes
