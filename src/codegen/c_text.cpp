@@ -120,19 +120,20 @@ void CText::alloc(const Alloc& a) {
 }
 
 void CText::call(const Call& c) {
+  const PrimitiveRow& row = primitive_row(c.primitive);
   std::string templates, arguments;
   const auto add = [](std::string& list, const std::string& item) { list += (list.empty() ? "" : ", ") + item; };
-  for (const CallArg& a : c.args) {
+  for (size_t i = 0; i < c.args.size(); ++i) {
+    const CallArg& a = c.args[i];
     switch (a.kind) {
       case CallArg::Kind::value: add(arguments, expr(a.value)); break;
       case CallArg::Kind::address: add(arguments, address(a.at)); break;
       case CallArg::Kind::registers: add(arguments, fmt::format("tl_slice<{}>({})", a.count, address(a.at))); break;
-      case CallArg::Kind::text: add(templates, a.text); break;
+      case CallArg::Kind::text: add(row.arguments[i] == 't' ? templates : arguments, a.text); break;
     }
   }
-  const std::string_view name = primitive_row(c.primitive).name;
-  line(templates.empty() ? fmt::format("tl_{}({});", name, arguments)
-                         : fmt::format("tl_{}<{}>({});", name, templates, arguments));
+  line(templates.empty() ? fmt::format("tl_{}({});", row.name, arguments)
+                         : fmt::format("tl_{}<{}>({});", row.name, templates, arguments));
 }
 
 }  // namespace tilert::codegen

@@ -25,16 +25,17 @@ class KernelText {
   std::string run(GeneratedKernel& out) {
     collect_uses();
     out.entry = entry_;
-    out.threads = plan_.threads;
+    out.threads = plan_.threads + (plan_.roles.on ? 128 : 0);
     out.shared_bytes = plan_.shared_bytes;
     for (int i = 0; i < 3; ++i) out.cluster[i] = plan_.cluster[i];
     for (size_t d = 0; d < 3; ++d) out.grid.push_back(d < kernel_.grid.size() ? kernel_.grid[d] : program_.arena->index(1));
     const std::string parameters = parameter_list(out);
-    text_.open(fmt::format("TL_KERNEL({}, {}) {}({}) {{", plan_.threads, std::max(1, kernel_.hints.min_blocks_per_sm), entry_, parameters));
+    text_.open(fmt::format("TL_KERNEL({}, {}) {}({}) {{", out.threads, std::max(1, kernel_.hints.min_blocks_per_sm), entry_, parameters));
     static const char* const kBlock[] = {"tl_block_x()", "tl_block_y()", "tl_block_z()"};
     for (size_t d = 0; d < kernel_.block_vars.size(); ++d)
       if (vars_.count(kernel_.block_vars[d]))
         text_.line(fmt::format("const int {} = {};", text_.var(kernel_.block_vars[d]), kBlock[d]));
+    if (plan_.roles.on) text_.line(fmt::format("const int {} = tl_thread();", text_.var(plan_.roles.thread)));
     if (plan_.thread != kNoVar) text_.line(fmt::format("const int {} = tl_thread();", text_.var(plan_.thread)));
     text_.block(kernel_.body);
     text_.close();
@@ -84,12 +85,27 @@ class KernelText {
       add(fmt::format("{}{}*{} p{}", b.direction == Direction::in ? "const " : "", c_type(b.dtype), read_only ? " __restrict__" : "", id));
       out.parameters.push_back({KernelParameter::Kind::pointer, id, nullptr, {}});
     }
+    for (size_t i = 0; i < plan_.roles.maps.size(); ++i) {
+      add(fmt::format("const __grid_constant__ tl_tensor_map map{}", i));
+      out.parameters.push_back({KernelParameter::Kind::tensor_map, kNoBuffer, nullptr, tensor_map(plan_.roles.maps[i])});
+    }
     for (const Dim& d : program_.dims) {
       if (!vars_.count(d.var)) continue;
       add(fmt::format("const tl_i64 {}", text_.var(d.var)));
       out.parameters.push_back({KernelParameter::Kind::value, kNoBuffer, program_.var(d.var), {}});
     }
     return list;
+  }
+
+  TensorMap tensor_map(const passes::TensorMapPlan& plan) const {
+    const Buffer& b = program_.buffer(plan.buffer);
+    TensorMap map;
+    map.buffer = plan.buffer;
+    map.dims.assign(b.shape.rbegin(), b.shape.rend());
+    for (size_t d = b.strides.size() - 1; d-- > 0;) map.strides.push_back(b.strides[d]);
+    map.box = plan.box;
+    map.swizzle = plan.swizzle;
+    return map;
   }
 
   const Program& program_;
@@ -105,6 +121,38 @@ class KernelText {
 
 }  // namespace
 
+namespace {
+
+// The product of one width and dtype: an explicit specialization of tl_wgmma_ss.
+std::string wgmma_form(int n, const std::string& type) {
+  std::string registers, operands;
+  for (int i = 0; i < n / 2; ++i) {
+    registers += fmt::format("{}%{}", i ? ", " : "", i);
+    operands += fmt::format("{}\"+f\"(d[{}])", i ? ", " : "", i);
+  }
+  const char* dtype = type == "tl_bf16" ? "bf16" : "f16";
+  return fmt::format(
+      "template <>\nTL_DEV void tl_wgmma_ss<{0}, {1}>(float (&d)[{2}], tl_u64 a, tl_u64 b, int accumulate) {{\n"
+      "  asm volatile(\"{{\\n.reg .pred tl_again;\\nsetp.ne.b32 tl_again, %{5}, 0;\\n\"\n"
+      "      \"wgmma.mma_async.sync.aligned.m64n{0}k16.f32.{6}.{6} {{{7}}}, %{3}, %{4}, tl_again, 1, 1, 0, 0;\\n}}\"\n"
+      "      : {8}\n      : \"l\"(a), \"l\"(b), \"r\"(accumulate));\n}}\n",
+      n, type, n / 2, n / 2, n / 2 + 1, n / 2 + 2, dtype, registers, operands);
+}
+
+std::string wgmma_forms(const std::string& body) {
+  static const std::string kCall = "tl_wgmma_ss<";
+  std::set<std::pair<int, std::string>> forms;
+  for (size_t at = body.find(kCall); at != std::string::npos; at = body.find(kCall, at + 1)) {
+    const size_t comma = body.find(", ", at), end = body.find('>', at);
+    forms.insert({std::stoi(body.substr(at + kCall.size(), comma - at - kCall.size())), body.substr(comma + 2, end - comma - 2)});
+  }
+  std::string text;
+  for (const auto& [n, type] : forms) text += wgmma_form(n, type);
+  return text;
+}
+
+}  // namespace
+
 Result<GeneratedProgram> generate_cuda(const passes::Module& module, const passes::PassContext& context) {
   GeneratedProgram out;
   out.language = Language::cuda;
@@ -115,7 +163,7 @@ Result<GeneratedProgram> generate_cuda(const passes::Module& module, const passe
     body += "\n" + KernelText(module, module.program.kernels[k], module.plans[k], k).run(kernel);
     out.kernels.push_back(std::move(kernel));
   }
-  out.source = device_text("cuda", body) + body;
+  out.source = device_text("cuda", body) + wgmma_forms(body) + body;
   out.program = module.program;
   return out;
 }

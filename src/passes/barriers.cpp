@@ -2,6 +2,7 @@
 #include "passes/barriers.h"
 
 #include "ir/visit.h"
+#include "passes/roles.h"
 #include "passes/shared_plan.h"
 
 namespace tilert::passes {
@@ -27,7 +28,7 @@ struct Effects {
 
 class Inserter {
  public:
-  explicit Inserter(const Program& program) : program_(program) {}
+  Inserter(const Program& program, const RolePlan& roles) : program_(program), roles_(roles) {}
 
   Block run(const Block& block) {
     State state;
@@ -51,6 +52,7 @@ class Inserter {
       } else {
         const Effects effects = effects_of(*s);
         before(effects, state, out);
+        if (is_barrier(*s)) clear(state);  // placed by a lowering that knows whom it concerns
         apply(effects, state);
         out.push_back(s);
       }
@@ -82,6 +84,14 @@ class Inserter {
     bool found = false;
     for_each_stmt(block, [&](const Stmt& s) { found |= std::holds_alternative<Group>(s.node) || is_sync(s); });
     return found;
+  }
+  static void clear(State& state) {
+    state.reads.clear();
+    state.writes.clear();
+  }
+  static bool is_barrier(const Stmt& s) {
+    const auto* c = std::get_if<Call>(&s.node);
+    return c && primitive_row(c->primitive).kind == "barrier";
   }
   static bool is_sync(const Stmt& s) {
     const auto* c = std::get_if<Call>(&s.node);
@@ -144,9 +154,18 @@ class Inserter {
     const bool conflict = meets(e.reads, state.writes) || meets(e.writes, state.writes) || meets(e.writes, state.reads) ||
                           meets(e.async, state.writes) || meets(e.async, state.reads);
     if (!conflict) return;
-    out.push_back(make_stmt(Call{Primitive::barrier, {}}));
-    state.reads.clear();
-    state.writes.clear();
+    out.push_back(make_stmt(barrier()));
+    clear(state);
+  }
+
+  // Of all threads, or of the consumers where warps have roles (the producer's part never conflicts: its ring is kept by
+  // mbarriers).
+  Call barrier() const {
+    if (!roles_.on) return Call{Primitive::barrier, {}};
+    Call c{Primitive::named_barrier, {}};
+    for (int64_t v : {int64_t{kConsumerBarrier}, int64_t{roles_.consumers} * 128})
+      c.args.push_back(CallArg{CallArg::Kind::value, program_.arena->index(v), {}, 0, {}});
+    return c;
   }
 
   static void apply(const Effects& e, State& state) {
@@ -160,14 +179,14 @@ class Inserter {
   }
 
   const Program& program_;
+  const RolePlan& roles_;
 };
 
 }  // namespace
 
 Result<Module> insert_barriers(Module module, const PassContext&) {
   for (size_t k = 0; k < module.program.kernels.size(); ++k) {
-    if (module.plans[k].warp_specialized) continue;  // its mbarriers are part of its lowering
-    Inserter inserter(module.program);
+    Inserter inserter(module.program, module.plans[k].roles);
     module.program.kernels[k].body = inserter.run(module.program.kernels[k].body);
   }
   return module;

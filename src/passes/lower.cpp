@@ -240,7 +240,7 @@ Status Lower::kernel(Kernel& kernel) {
   preamble_.clear();
   preamble_lets_.clear();
   blocks_.emplace_back();
-  TILERT_TRY(block(kernel.body));
+  TILERT_TRY(plan_.roles.on ? kernel_with_roles(kernel) : block(kernel.body));
   Block body = std::move(preamble_);
   for (StmtPtr& s : blocks_.back()) body.push_back(std::move(s));
   blocks_.clear();
@@ -263,7 +263,7 @@ Status Lower::statement(const StmtPtr& s) {
             if (b.scope == Scope::fragment) {
               lowered_[a.buffer] = registers(b.dtype, fragment_map(a.buffer).registers(), "fragment");
             } else if (b.scope == Scope::shared) {
-              lowered_[a.buffer] = scratch(b.dtype, plan_.shared.at(a.buffer).bytes(b.stages) / dtype_bytes(b.dtype), "tile");
+              declare_shared(a.buffer);
             } else {
               emit(Alloc{a.buffer});
             }

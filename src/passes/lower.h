@@ -93,7 +93,12 @@ class Lower {
   arith::Facts& facts() { return module_.facts; }
   std::string comment(const char* what) const;
 
+  void declare_shared(ir::BufferId tile);  // the flat buffer of a tile, with its ring
+  // A tile with the 128-byte swizzle, for copies out by the tensor copy engine.
+  ir::BufferId staging_tile(DType dtype, const std::vector<int64_t>& shape);
+
   // --- operations ---
+  Status statement(const ir::StmtPtr& s);
   Status parallel(const ir::Stmt& stmt, const ir::Parallel& loop);
   Status copy(const ir::Stmt& stmt, const ir::Copy& copy);
   Status async_copy(const ir::Stmt& stmt, const ir::Copy& copy);
@@ -108,7 +113,7 @@ class Lower {
 
  private:
   Status block(const ir::Block& in);
-  Status statement(const ir::StmtPtr& s);
+  Status kernel_with_roles(const ir::Kernel& kernel);
   Status uniform_let(const ir::Let& let);
   Status uniform_store(const ir::Store& store);
 

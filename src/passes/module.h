@@ -30,6 +30,26 @@ struct GemmPlan {
   bool a_ldmatrix = false, b_ldmatrix = false;
 };
 
+// A tensor copy engine's view of a global tensor: innermost dim first, in elements.
+struct TensorMapPlan {
+  ir::BufferId buffer = ir::kNoBuffer;
+  std::vector<int64_t> box;
+  int swizzle = 128;  // bytes
+};
+
+// A kernel whose warps have roles: one warpgroup issues copies, the others compute (passes/roles.h).
+struct RolePlan {
+  bool on = false;
+  std::string reason;                        // why not, where off
+  uint32_t loop = 0;                         // ordinal of the pipelined loop
+  int stages = 0;
+  int consumers = 0;                         // warpgroups
+  int producer_registers = 0, consumer_registers = 0;  // 0: as compiled
+  std::map<uint32_t, size_t> loads, stores;  // ordinals of copies, and their tensor maps
+  std::vector<TensorMapPlan> maps;
+  ir::VarId thread = ir::kNoVar;             // the thread index that tells roles apart; no fact bounds it
+};
+
 // A pipelined loop whose copies run ahead, by the ordinal of the loop.
 struct RingPlan {
   int stages = 1;
@@ -45,7 +65,7 @@ struct KernelPlan {
   std::map<uint32_t, FragmentMap> loops;    // element-wise loops, by ordinal
   std::map<uint32_t, RingPlan> rings;       // by ordinal
   std::set<ir::BufferId> partial;           // fragments whose sums stay unfinished until read
-  bool warp_specialized = false;
+  RolePlan roles;
   int cluster[3] = {1, 1, 1};
   int64_t shared_bytes = 0;
   int registers = 0;                        // cap per thread; 0 = none

@@ -5,6 +5,7 @@
 #include "passes/layouts.h"
 #include "passes/lower.h"
 #include "passes/ring.h"
+#include "passes/roles.h"
 #include "passes/select.h"
 #include "passes/shared_plan.h"
 
@@ -12,9 +13,9 @@ namespace tilert::passes {
 
 const std::vector<Pass>& gpu_passes() {
   static const std::vector<Pass> table = {
-      {"select", select},           {"infer_layouts", infer_layouts}, {"plan_rings", plan_rings},
-      {"apply_rings", apply_rings}, {"lower", lower},                 {"plan_shared", plan_shared},
-      {"insert_barriers", insert_barriers},
+      {"select", select},         {"plan_roles", plan_roles},   {"infer_layouts", infer_layouts},
+      {"plan_rings", plan_rings}, {"apply_rings", apply_rings}, {"lower", lower},
+      {"plan_shared", plan_shared}, {"insert_barriers", insert_barriers},
   };
   return table;
 }

@@ -37,6 +37,7 @@ class RingRewriter {
   };
 
   Block rewrite_loop(const StmtPtr& s, const For& loop) {
+    if (plan_.roles.on && plan_.roles.loop == s->ordinal) return {s};
     const auto found = plan_.rings.find(s->ordinal);
     if (loop.kind != ForKind::pipelined || found == plan_.rings.end() || found->second.stages < 2) {
       For plain = loop;

@@ -146,6 +146,7 @@ Result<Module> plan_rings(Module module, const PassContext& context) {
     for_each_stmt(kernel.body, [&](const Stmt& s) {
       const auto* loop = std::get_if<For>(&s.node);
       if (!loop || loop->kind != ForKind::pipelined) return;
+      if (module.plans[k].roles.on && module.plans[k].roles.loop == s.ordinal) return;  // its ring belongs to the roles
       module.plans[k].rings[s.ordinal] =
           context.target.has(Feature::cp_async) ? plan_loop(module, kernel, *loop, context) : RingPlan{1, {}, "no asynchronous copies"};
     });

@@ -14,8 +14,10 @@ using namespace ir;
 struct Life {
   BufferId buffer;
   int first = -1, last = -1;
-  int64_t bytes = 0, offset = 0;
+  int64_t bytes = 0, offset = 0, alignment = 1;
 };
+
+constexpr int64_t kAlignment = 128;  // at least: a row of banks
 
 // Numbers statements in order; a buffer used in a loop but declared outside it lives through the whole loop.
 class Lifetimes {
@@ -48,7 +50,8 @@ class Lifetimes {
  private:
   void declare(BufferId id, int at) {
     if (program_.buffer(id).scope != Scope::shared) return;
-    lives_[id] = Life{id, at, at, shared_bytes(program_.buffer(id)), 0};
+    const Buffer& b = program_.buffer(id);
+    lives_[id] = Life{id, at, at, shared_bytes(b), 0, std::max(kAlignment, b.alignment)};
   }
   void touch(BufferId id, int at) {
     const auto found = lives_.find(id);
@@ -66,15 +69,22 @@ class Lifetimes {
   int clock_ = 0;
 };
 
-constexpr int64_t kAlignment = 1024;  // of large tiles: the 128-byte swizzle repeats every 1024 bytes
-int64_t aligned(const Life& life) { return life.bytes >= kAlignment ? kAlignment : 128; }
+
+
+// With roles no order between the warps' parts is known from positions: everything lives throughout.
+void never_share(std::vector<Life>& lives) {
+  for (Life& life : lives) {
+    life.first = 0;
+    life.last = INT32_MAX;
+  }
+}
 
 int64_t place(std::vector<Life>& lives) {
   std::stable_sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
   int64_t total = 0;
   for (size_t i = 0; i < lives.size(); ++i) {
     Life& life = lives[i];
-    const int64_t step = aligned(life);
+    const int64_t step = life.alignment;
     life.offset = 0;
     for (bool moved = true; moved;) {
       moved = false;
@@ -104,6 +114,7 @@ Result<Module> plan_shared(Module module, const PassContext& context) {
     Lifetimes lifetimes(module.program);
     lifetimes.walk(module.program.kernels[k].body);
     std::vector<Life> lives = lifetimes.take();
+    if (module.plans[k].roles.on) never_share(lives);
     const int64_t total = place(lives);
     if (total > context.device.shared_bytes)
       return make_error(Code::kUnsupported,

@@ -1,0 +1,117 @@
+// sm_90 and later: mbarriers, tensor copies (TMA), warpgroup products, register handover.
+// Descriptor fields and orders follow the PTX ISA's chapters on wgmma and cp.async.bulk.tensor.
+
+//@ tl_tensor_map
+// Encoded by the driver; a kernel parameter in constant space.
+struct alignas(64) tl_tensor_map {
+  tl_u64 opaque[16];
+};
+
+//@ tl_mbarrier_init
+TL_DEV void tl_mbarrier_init(tl_u64* bar, int arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(tl_address(bar)), "r"(arrivals) : "memory");
+}
+
+//@ tl_mbarrier_init_fence
+// Makes initialized barriers visible to the asynchronous proxy and to other blocks of a cluster.
+TL_DEV void tl_mbarrier_init_fence() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+//@ tl_mbarrier_expect
+// Arrives once and announces bytes that tensor copies will bring.
+TL_DEV void tl_mbarrier_expect(tl_u64* bar, int bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(tl_address(bar)), "r"(bytes) : "memory");
+}
+
+//@ tl_mbarrier_arrive
+TL_DEV void tl_mbarrier_arrive(tl_u64* bar) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(tl_address(bar)) : "memory");
+}
+
+//@ tl_mbarrier_wait
+// Until the phase of this parity has completed.
+TL_DEV void tl_mbarrier_wait(tl_u64* bar, int parity) {
+  asm volatile(
+      "{\n.reg .pred tl_done;\nTL_WAIT_%=:\nmbarrier.try_wait.parity.shared::cta.b64 tl_done, [%0], %1;\n"
+      "@tl_done bra TL_DONE_%=;\nbra TL_WAIT_%=;\nTL_DONE_%=:\n}"
+      ::"r"(tl_address(bar)), "r"(parity) : "memory");
+}
+
+//@ tl_tma_load_2d
+// The map's box from (x, y), innermost first, to shared memory; completes on the barrier. Outside the tensor: zeros.
+TL_DEV void tl_tma_load_2d(void* dst, const tl_tensor_map& map, tl_u64* bar, int x, int y) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];"
+               ::"r"(tl_address(dst)), "l"(&map), "r"(tl_address(bar)), "r"(x), "r"(y) : "memory");
+}
+
+//@ tl_tma_store_2d
+// Shared memory to the map's box at (x, y); what lies outside the tensor is dropped.
+TL_DEV void tl_tma_store_2d(const tl_tensor_map& map, const void* src, int x, int y) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];"
+               ::"l"(&map), "r"(tl_address(src)), "r"(x), "r"(y) : "memory");
+}
+
+//@ tl_tma_store_commit
+TL_DEV void tl_tma_store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+
+//@ tl_tma_store_wait_read
+// Until the sources of all but the newest Pending groups have been read.
+template <int Pending>
+TL_DEV void tl_tma_store_wait_read() { asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(Pending) : "memory"); }
+
+//@ tl_proxy_fence
+// Orders this thread's plain accesses to shared memory before asynchronous ones.
+TL_DEV void tl_proxy_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+//@ tl_setmaxnreg_inc
+template <int Registers>
+TL_DEV void tl_setmaxnreg_inc() { asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers)); }
+
+//@ tl_setmaxnreg_dec
+template <int Registers>
+TL_DEV void tl_setmaxnreg_dec() { asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers)); }
+
+//@ tl_wgmma_fence
+TL_DEV void tl_wgmma_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+
+//@ tl_wgmma_commit
+TL_DEV void tl_wgmma_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+
+//@ tl_wgmma_wait
+template <int Pending>
+TL_DEV void tl_wgmma_wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Pending) : "memory"); }
+
+//@ tl_wgmma_hold
+// Registers that a product under way writes: ordinary code must not be moved across.
+template <int N>
+TL_DEV void tl_wgmma_hold(float (&r)[N]) {
+#pragma unroll
+  for (int i = 0; i < N; ++i) asm volatile("" : "+f"(r[i])::"memory");
+}
+
+//@ tl_wgmma_descriptor
+// A K-major operand tile with the 128-byte swizzle: rows of 128 bytes, groups of 8 rows 1024 bytes apart.
+TL_DEV void tl_wgmma_descriptor(tl_u64 (&d)[1], const void* tile) {
+  d[0] = static_cast<tl_u64>((tl_address(tile) & 0x3ffff) >> 4) | static_cast<tl_u64>(1) << 16 |
+         static_cast<tl_u64>(64) << 32 | static_cast<tl_u64>(1) << 62;
+}
+
+//@ tl_wgmma_ss
+// One warpgroup product d[64, N] = a[64, 16] * b[N, 16]^T + (accumulate ? d : 0); the forms in use follow below.
+template <int N, class T>
+TL_DEV void tl_wgmma_ss(float (&d)[N / 2], tl_u64 a, tl_u64 b, int accumulate);
+
+//@ tl_cast_pack
+// N registers of two 16-bit elements each, from 2 N floats.
+template <class T, int N>
+TL_DEV void tl_cast_pack(tl_u32 (&r)[N], const float (&x)[2 * N]) {
+#pragma unroll
+  for (int i = 0; i < N; ++i) {
+    if constexpr (tl_same<T, tl_bf16>::value)
+      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(r[i]) : "f"(x[2 * i + 1]), "f"(x[2 * i]));
+    else
+      asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(r[i]) : "f"(x[2 * i + 1]), "f"(x[2 * i]));
+  }
+}

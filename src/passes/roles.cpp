@@ -1,0 +1,173 @@
+// Whether a kernel can have roles, and what each gets.
+#include "passes/roles.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "ir/visit.h"
+#include "layout/fragment_builders.h"
+#include "passes/select.h"
+
+namespace tilert::passes {
+namespace {
+
+using namespace ir;
+
+constexpr int64_t kSpan = 128;  // bytes of a row of a swizzled sub-tile
+
+class RolePlanner {
+ public:
+  RolePlanner(Module& module, const Kernel& kernel, KernelPlan& plan, const PassContext& context)
+      : module_(module), program_(module.program), kernel_(kernel), plan_(plan), context_(context) {}
+
+  void run() {
+    plan_.roles.reason = decide();
+    plan_.roles.on = plan_.roles.reason.empty();
+    if (!plan_.roles.on) {
+      plan_.roles = RolePlan{false, plan_.roles.reason, 0, 0, 0, 0, 0, {}, {}, {}, kNoVar};
+      return;
+    }
+    for (const auto& [ordinal, gemm] : gemms_) plan_.gemms[ordinal] = gemm;
+    plan_.threads = plan_.roles.consumers * 128;
+    plan_.roles.thread = program_.add_var(VarKind::thread, DType::index, "role_thread");
+  }
+
+ private:
+  // Empty when the kernel gets roles, else why not.
+  std::string decide() {
+    if (!context_.target.has(Feature::wgmma) || !context_.target.has(Feature::tma)) return "no warpgroup products on this target";
+    if (kernel_.hints.roles_off) return "the program asks for no roles";
+    const Stmt* loop_stmt = nullptr;
+    for (const StmtPtr& s : kernel_.body) {
+      const auto* loop = std::get_if<For>(&s->node);
+      if (!loop || loop->kind != ForKind::pipelined) continue;
+      if (loop_stmt) return "it has more than one pipelined loop";
+      loop_stmt = s.get();
+    }
+    if (!loop_stmt) return "it has no pipelined loop";
+    const auto& loop = std::get<For>(loop_stmt->node);
+    plan_.roles.loop = loop_stmt->ordinal;
+    for (const StmtPtr& s : loop.body) {
+      std::string reason;
+      if (const auto* copy = std::get_if<Copy>(&s->node)) reason = take_load(*s, *copy);
+      else if (const auto* gemm = std::get_if<Gemm>(&s->node)) reason = take_product(*s, *gemm);
+      else if (!std::holds_alternative<Alloc>(s->node)) reason = "its loop does more than copy and multiply";
+      if (!reason.empty()) return describe(program_, *s) + ": " + reason;
+    }
+    if (gemms_.empty() || plan_.roles.loads.empty()) return "its loop has no copies or no product";
+    for (const StmtPtr& s : kernel_.body)
+      if (const auto* copy = std::get_if<Copy>(&s->node)) take_store(*s, *copy);
+    return budget(loop);
+  }
+
+  // A matrix copy that the tensor copy engine can make: rank 2 but for leading units, rows on 16 bytes.
+  std::string engine_takes(const Region& r) {
+    const Buffer& b = program_.buffer(r.buffer);
+    if (b.shape.size() != 2) return "its tensor is not a matrix";
+    if (!b.strides[1]->is_constant() || b.strides[1]->as_int() != 1) return "its rows are not contiguous";
+    if (!module_.facts.range(b.strides[0]).multiple_of(16 / dtype_bytes(b.dtype))) return "its rows do not start on 16 bytes";
+    if (b.alignment < 16) return "its tensor does not start on 16 bytes";
+    return {};
+  }
+
+  bool whole_tile(const Region& r) const {
+    const Buffer& b = program_.buffer(r.buffer);
+    for (size_t d = 0; d < r.extents.size(); ++d)
+      if (!r.offsets[d]->is_constant() || r.offsets[d]->as_int() != 0 || r.extents[d] != b.shape[d]->as_int()) return false;
+    return true;
+  }
+
+  std::string take_load(const Stmt& s, const Copy& c) {
+    const Buffer &src = program_.buffer(c.src.buffer), &dst = program_.buffer(c.dst.buffer);
+    if (src.scope != Scope::global || dst.scope != Scope::shared || src.dtype != dst.dtype) return "not a plain copy to a shared tile";
+    if (!c.valid.empty() || (c.safe && c.safe->bits != 0)) return "it has bounds of its own";
+    if (!whole_tile(c.dst) || dst.shape.size() != 2) return "it fills a part of its tile";
+    const std::string reason = engine_takes(c.src);
+    if (!reason.empty()) return reason;
+    const int64_t rows = c.dst.extents[0], row_bytes = c.dst.extents[1] * dtype_bytes(dst.dtype);
+    if (row_bytes % kSpan != 0 || rows % 8 != 0 || rows > 256) return "its tile is not made of 128-byte rows";
+    plan_.roles.loads[s.ordinal] = plan_.roles.maps.size();
+    plan_.roles.maps.push_back({c.src.buffer, {kSpan / dtype_bytes(dst.dtype), rows}, kSpan});
+    tiles_.insert(c.dst.buffer);
+    return {};
+  }
+
+  std::string take_product(const Stmt& s, const Gemm& g) {
+    const Buffer &a = program_.buffer(g.a.buffer), &b = program_.buffer(g.b.buffer), &c = program_.buffer(g.c.buffer);
+    if (!tiles_.count(g.a.buffer) || !tiles_.count(g.b.buffer)) return "an operand is not a tile that the loop copies";
+    if (g.trans_a || !g.trans_b || a.dtype != b.dtype) return "an operand is not K-major";
+    if (c.scope != Scope::fragment || !whole_tile(g.a) || !whole_tile(g.b) || !whole_tile(g.c)) return "it takes a part of a tile";
+    GemmPlan plan = plan_.gemms.at(s.ordinal);
+    const Atom* atom = nullptr;
+    for (const Atom* candidate : atoms_for(context_.target, a.dtype, b.dtype, c.dtype))
+      if (candidate->is_wgmma() && dtype_bits(a.dtype) == 16) atom = candidate;
+    if (!atom) return "no warpgroup product of these dtypes";
+    const int64_t width = wgmma_n(*atom, plan.n);
+    if (plan.m % 64 != 0 || width != plan.n || plan.k % 16 != 0) return "its tile is not one of warpgroup products";
+    const int consumers = plan.m % 128 == 0 ? 2 : 1;
+    if (plan_.roles.consumers != 0 && plan_.roles.consumers != consumers) return "products want different warpgroups";
+    plan_.roles.consumers = consumers;
+    plan.path = GemmPlan::Path::wgmma;
+    plan.atom = atom;
+    plan.warps_m = consumers;
+    plan.warps_n = 1;
+    plan.a_ldmatrix = plan.b_ldmatrix = false;
+    gemms_[s.ordinal] = plan;
+    accumulators_ += plan.m * plan.n / (consumers * 128);
+    products_of_.insert(g.c.buffer);
+    return {};
+  }
+
+  // The result may leave through shared memory and the copy engine; it may also leave in any other way.
+  void take_store(const Stmt& s, const Copy& c) {
+    const Buffer &src = program_.buffer(c.src.buffer), &dst = program_.buffer(c.dst.buffer);
+    if (dst.scope != Scope::global || !products_of_.count(c.src.buffer) || !whole_tile(c.src)) return;
+    if (src.dtype != DType::f32 || (dst.dtype != DType::bf16 && dst.dtype != DType::f16) || !c.valid.empty()) return;
+    const int64_t rows = c.src.extents[0] / plan_.roles.consumers;
+    if (c.src.extents[1] % 64 != 0 || rows % 64 != 0 || rows > 256 || !engine_takes(c.dst).empty()) return;
+    plan_.roles.stores[s.ordinal] = plan_.roles.maps.size();
+    plan_.roles.maps.push_back({c.dst.buffer, {64, rows}, kSpan});
+    staging_ += c.src.extents[0] * c.src.extents[1] * 2;
+  }
+
+  // Stages by shared memory, registers by the accumulators.
+  std::string budget(const For& loop) {
+    int64_t slot = 0;
+    for (BufferId id : tiles_) {
+      const Buffer& b = program_.buffer(id);
+      slot += b.shape[0]->as_int() * b.shape[1]->as_int() * dtype_bytes(b.dtype);
+    }
+    const int64_t room = context_.device.shared_bytes - staging_ - 2048;
+    const int64_t fit = room / slot;
+    plan_.roles.stages = static_cast<int>(std::min<int64_t>(loop.stages > 0 ? std::max(loop.stages, 2) : 4, fit));
+    if (plan_.roles.stages < 2) return "two slots of its tiles do not fit in shared memory";
+    if (accumulators_ > 200) return "its accumulators do not fit in registers";
+    if (plan_.roles.consumers == 2) {
+      plan_.roles.producer_registers = 40;
+      plan_.roles.consumer_registers = 232;
+    }
+    return {};
+  }
+
+  Module& module_;
+  Program& program_;
+  const Kernel& kernel_;
+  KernelPlan& plan_;
+  const PassContext& context_;
+  std::map<uint32_t, GemmPlan> gemms_;
+  std::set<BufferId> tiles_, products_of_;
+  int64_t accumulators_ = 0, staging_ = 0;
+};
+
+}  // namespace
+
+Result<Module> plan_roles(Module module, const PassContext& context) {
+  for (size_t k = 0; k < module.program.kernels.size(); ++k) {
+    const Kernel kernel = module.program.kernels[k];
+    RolePlanner(module, kernel, module.plans[k], context).run();
+  }
+  return module;
+}
+
+}  // namespace tilert::passes

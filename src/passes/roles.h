@@ -1,0 +1,21 @@
+// plan_roles: one warpgroup that only copies and others that only compute, where the target has tensor copies and
+// warpgroup products and the kernel is of that shape.
+// before: gemm plans for warps; after: KernelPlan::roles is filled, the loop's products are warpgroup products, threads
+// counts the consumers (the producer's 128 come on top at launch). The lowering is in hopper_kernel.cpp.
+//
+// The kernel's shape: one pipelined loop at the top whose body is copies from global to shared tiles and products that
+// read those tiles only; whatever stands before and after it belongs to the consumers. hopper_* says what each asks of
+// the chip.
+#pragma once
+
+#include "passes/module.h"
+
+namespace tilert::passes {
+
+// Ids of named barriers: 0 is the block's; one for all consumers; then one per consumer warpgroup.
+inline constexpr int kConsumerBarrier = 1;
+inline constexpr int kWarpgroupBarrier = 2;
+
+Result<Module> plan_roles(Module module, const PassContext& context);
+
+}  // namespace tilert::passes
