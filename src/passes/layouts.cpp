@@ -168,9 +168,9 @@ class Inference {
       if (plan.path != GemmPlan::Path::mma) return;
       const WarpGrid grid{plan.warps_m, plan.warps_n, 1};
       if (program_.buffer(g->a.buffer).scope == Scope::fragment && !g->trans_a)
-        placed |= assign(g->a.buffer, a_operand_map(*plan.atom, plan.m, plan.k, grid, plan.n));
+        placed |= assign(g->a.buffer, a_operand_map(*plan.atom, plan.m, plan.k, grid));
       if (program_.buffer(g->b.buffer).scope == Scope::fragment && !g->trans_b)
-        placed |= assign(g->b.buffer, b_operand_map(*plan.atom, plan.k, plan.n, grid, plan.m));
+        placed |= assign(g->b.buffer, b_operand_map(*plan.atom, plan.k, plan.n, grid));
     });
     if (placed) return true;
     BufferId largest = kNoBuffer;

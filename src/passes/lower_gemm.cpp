@@ -184,10 +184,10 @@ class GemmLowering {
     counts_ = atom_counts(atom, plan_.m, plan_.n, plan_.k, grid);
     BufferId a_elements = kNoBuffer, b_elements = kNoBuffer;
     if (!plan_.a_ldmatrix) {
-      TILERT_ASSIGN(a_elements, load_operand(a_, atom.a, a_operand_map(atom, plan_.m, plan_.k, grid, plan_.n), plan_.m, plan_.k));
+      TILERT_ASSIGN(a_elements, load_operand(a_, atom.a, a_operand_map(atom, plan_.m, plan_.k, grid), plan_.m, plan_.k));
     }
     if (!plan_.b_ldmatrix) {
-      TILERT_ASSIGN(b_elements, load_operand(b_, atom.b, b_operand_map(atom, plan_.k, plan_.n, grid, plan_.m), plan_.k, plan_.n));
+      TILERT_ASSIGN(b_elements, load_operand(b_, atom.b, b_operand_map(atom, plan_.k, plan_.n, grid), plan_.k, plan_.n));
     }
     low_.group(low_.comment("product"), [&] {
       const BufferId a = low_.registers(DType::uint32, counts_.m * 4, "a"), b = low_.registers(DType::uint32, counts_.n * 2, "b");

@@ -31,12 +31,6 @@ int count_uses(const Block& block, BufferId buffer) {
   return uses;
 }
 
-bool writes(const Stmt& stmt, BufferId buffer) {
-  for (const BufferUse& use : buffer_uses_deep(stmt))
-    if (use.buffer == buffer && use.write) return true;
-  return false;
-}
-
 bool covers(const Program& program, const Region& region) {
   const Buffer& b = program.buffer(region.buffer);
   for (size_t d = 0; d < region.extents.size(); ++d) {
