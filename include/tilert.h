@@ -643,7 +643,7 @@ enum {
   TILERT_CACHE_DEFAULT = 0, /* disk, else memory where no directory will do; a fault is never an error, always a miss */
   TILERT_CACHE_MEMORY = 1,  /* this process only */
   TILERT_CACHE_OFF = 2,     /* compile each time */
-  TILERT_CACHE_READ_ONLY = 3
+  TILERT_CACHE_READ_ONLY = 3 /* never write; refused by this version */
 };
 typedef int32_t tilert_isolate;
 enum { TILERT_ISOLATE_NEVER = 0, TILERT_ISOLATE_UNTRUSTED = 1, TILERT_ISOLATE_ALWAYS = 2 };
@@ -680,9 +680,9 @@ typedef struct tilert_context_options {
   const char *plugin_path;     /* absolute; NULL: libtilert_llvm.so beside this library */
   const char *nvrtc_path;      /* absolute; NULL: the search order of docs/environment.md */
   const char *helper_path;     /* absolute; for isolate */
-  uint32_t compile_threads;    /* 0: by CPUs and memory of the cgroup */
+  uint32_t compile_threads;       /* of background compiles, of which this version has none; 0: by CPUs and memory */
   uint32_t seal;               /* 1: begin sealed */
-  uint64_t compile_timeout;    /* ns; 0: none. TILERT_TIMEOUT afterwards; refused by this version where not 0 */
+  uint64_t compile_timeout;       /* ns for one compile, TILERT_TIMEOUT afterwards; 0: none */
   void (*on_event)(void *user, const tilert_event *event); /* from any thread, no lock held; must not unwind */
   void *on_event_user;
 } tilert_context_options;
@@ -713,7 +713,7 @@ TILERT_API tilert_status tilert_context_stats(tilert_context *context, tilert_st
 TILERT_API tilert_status tilert_commit(tilert_context *context, tilert_error **error) TILERT_NOEXCEPT;
 
 /* Bundles: request, configuration and binary pinned in one signed file. Both are refused by this version: ship the
- * cache directory and set TILERT_CACHE_READ_ONLY instead. Acts: disk. */
+ * cache directory and name it in cache_path instead. Acts: disk. */
 TILERT_API tilert_status tilert_bundle_write(tilert_context *context, tilert_kernel *const *kernels, uint32_t count,
                                              const char *path, tilert_error **error) TILERT_NOEXCEPT;
 TILERT_API tilert_status tilert_bundle_load(tilert_context *context, const char *path, uint32_t flags,

@@ -1,0 +1,245 @@
+// Builder: turns calls into an ir::Program. Checks every id, type, shape and scope at the call; the first error sticks.
+// Takes the structs of tilert.h whose sizes the skin (src/capi) has checked; everything in them may still be wrong.
+// Not here: the C functions (src/capi/builder.cpp), the stage rules that need the whole program (src/ir's verifier).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <unordered_set>
+#include <vector>
+
+#include "builder/ids.h"
+#include "builder/ranges.h"
+#include "builder/refusals.h"
+#include "ir/program.h"
+
+namespace tilert::builder {
+
+class Builder {
+ public:
+  explicit Builder(const char* name);
+
+  void at(const char* file, uint32_t line, const char* label);
+  Code status() const { return error_ ? error_->code : Code::kOk; }
+  // The frozen program, or the sticky error; the builder is spent afterwards.
+  Result<std::shared_ptr<const ir::Program>> finish();
+  // Makes an error of the skin (a wrong struct_size, no memory) the sticky one.
+  void fail(std::string_view operation, Error error);
+
+  // Declarations (declare.cpp)
+  tilert_dim dim(const char* name, const tilert_dim_options& options);
+  tilert_tensor tensor(const char* name, tilert_access access, tilert_dtype dtype, const tilert_expr* shape, uint32_t rank,
+                       const tilert_tensor_options& options);
+  tilert_scalar scalar(const char* name, tilert_dtype dtype);
+  tilert_buffer buffer(tilert_scope scope, tilert_dtype dtype, const tilert_expr* shape, uint32_t rank,
+                       const tilert_buffer_options& options);
+
+  // Values (values.cpp)
+  tilert_expr index(int64_t value);
+  tilert_expr constant(tilert_dtype dtype, uint64_t bits);
+  tilert_expr literal(tilert_dtype dtype, uint64_t bits);
+  tilert_expr dim_value(tilert_dim dim);
+  tilert_expr scalar_value(tilert_scalar scalar);
+  tilert_expr op(tilert_op op, const tilert_expr* operands, uint32_t count);
+  tilert_expr cast(tilert_dtype dtype, tilert_expr x, uint32_t flags);
+  tilert_expr reinterpret(tilert_dtype dtype, tilert_expr x);
+  tilert_dtype dtype_of(tilert_expr x);
+
+  // Kernels (kernels.cpp). hints: already normalized copies.
+  Code begin_kernel(const tilert_grid& grid, std::span<const tilert_hint> hints, tilert_expr* block);
+  Code end_kernel();
+  Code source_kernel(const tilert_source_kernel& kernel);
+
+  // Control (control.cpp)
+  Code begin_parallel(const tilert_expr* extents, uint32_t rank, tilert_expr* indices);
+  Code end_parallel();
+  Code begin_serial(tilert_loop kind, tilert_expr begin, tilert_expr end, tilert_expr step, tilert_expr* index);
+  Code end_serial();
+  Code begin_pipelined(tilert_expr extent, uint32_t stages, tilert_expr* index);
+  Code end_pipelined();
+  Code begin_if(tilert_expr condition);
+  Code begin_else();
+  Code end_if();
+
+  // Single elements and source text (memory.cpp)
+  tilert_expr let(tilert_expr value);
+  tilert_expr load(const tilert_region* element);
+  Code store(const tilert_region* element, tilert_expr value);
+  Code inline_source(const tilert_inline_source& source);
+
+  // Tile operations (tiles.cpp)
+  Code copy(const tilert_region* source, const tilert_region* destination, const tilert_copy_options& options);
+  Code fill(const tilert_region* destination, tilert_expr value);
+  Code clear(const tilert_region* destination);
+  Code gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c, const tilert_gemm_options& options);
+  Code reduce(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim,
+              const tilert_reduce_options& options);
+
+ private:
+  enum class ScopeKind : uint8_t { program, kernel, parallel, serial, pipelined, then, otherwise };
+  struct OpenScope {
+    ScopeKind kind = ScopeKind::program;
+    uint32_t serial = 0;
+    uint32_t location = 0;
+    uint32_t ordinal = 0;
+    ir::Block body;
+    std::vector<ir::VarId> vars;      // parallel, loops
+    std::vector<int64_t> extents;     // parallel
+    ir::For loop{ir::ForKind::serial, ir::kNoVar, nullptr, nullptr};  // serial, pipelined: all but the body
+    ir::Expr condition = nullptr;     // then, otherwise
+    ir::Block then_body;              // otherwise
+  };
+  // What lives until a scope ends: an index into scopes_ and that scope's serial number.
+  struct Lifetime {
+    uint32_t depth = 0;
+    uint32_t serial = 0;              // that of the program's own scope is 0
+  };
+  struct Value {
+    ir::Expr expr = nullptr;          // null: a literal
+    DType literal = DType::none;      // int64 or f64
+    uint64_t bits = 0;                // of the literal
+    Lifetime life;
+  };
+  struct Storage {                    // of one ir::Buffer, tensor parameters included
+    Lifetime life;
+    bool written = false;
+  };
+  // A region resolved as far as it says by itself.
+  struct Place {
+    ir::BufferId buffer = ir::kNoBuffer;
+    std::vector<ir::Expr> offsets;
+    std::vector<int64_t> extents;     // empty: to be inferred
+    bool whole = false;
+  };
+  enum class Use : uint8_t { read, write, update };
+
+  // Runs one call: refuses it after an error, adds operation and location to a new error, drops the label.
+  template <class F> Code run(std::string_view operation, F&& f);
+  template <class Id, class F> Id make(std::string_view operation, F&& f);
+  std::string where(std::string_view operation) const;
+  void drop_label();
+  uint32_t location();
+
+  // Ids and values
+  template <class Id> Result<uint32_t> find(Id id, size_t count, std::string_view what) const;
+  Result<Value> value(tilert_expr id, std::string_view what) const;
+  Result<tilert_expr> add_value(Value value);
+  Result<tilert_expr> add_expr(ir::Expr expr) { return add_expr(expr, Lifetime{}); }
+  Result<tilert_expr> add_expr(ir::Expr expr, Lifetime life);
+  Result<tilert_expr> add_variable(ir::VarKind kind, DType dtype, std::string name, Range range, ir::VarId* var);
+  Status check_alive(const Lifetime& life, std::string_view what, std::string_view name) const;
+  static Lifetime shorter(const Lifetime& a, const Lifetime& b) { return a.depth >= b.depth ? a : b; }
+  Result<ir::Expr> adopt(const Value& value, DType dtype, std::string_view what) const;
+  Result<ir::Expr> typed(tilert_expr id, DType dtype, std::string_view what) const;
+  Result<ir::Expr> index_value(tilert_expr id, std::string_view what) const;
+  Result<int64_t> constant_index(tilert_expr id, std::string_view what) const;
+  Status unify(std::vector<Value>& values, size_t first, std::string_view name) const;
+  Result<Value> fold_literals(tilert_op op, const std::vector<Value>& values, std::string_view name) const;
+  Result<tilert_expr> do_op(tilert_op op, const tilert_expr* operands, uint32_t count);
+  Result<ir::Expr> apply(tilert_op op, const std::vector<ir::Expr>& operands);
+
+  // Scopes and statements
+  OpenScope& top() { return scopes_.back(); }
+  const OpenScope* enclosing(ScopeKind kind) const;
+  Status need_kernel() const;
+  Status need_tile_level() const;
+  Status open(ScopeKind kind);
+  Status close(ScopeKind kind);
+  Lifetime here() const;
+  void append(ir::Stmt::Node node);
+  bool under_if(uint32_t depth) const;
+  Status do_begin_loop(ScopeKind kind, ir::For loop, tilert_expr* index);
+
+  // Names and declarations
+  Result<std::string> new_name(const char* name, std::string_view what);
+  Result<DType> storage_dtype(tilert_dtype dtype, std::string_view what) const;
+  Result<tilert_tensor> do_tensor(const char* name, tilert_access access, tilert_dtype dtype, const tilert_expr* shape,
+                                  uint32_t rank, const tilert_tensor_options& options);
+  Result<tilert_buffer> do_buffer(tilert_scope scope, tilert_dtype dtype, const tilert_expr* shape, uint32_t rank,
+                                  const tilert_buffer_options& options);
+  Status size_expr(ir::Expr expr, bool scalars, std::string_view what) const;
+  Result<ir::Hints> hints_of(std::span<const tilert_hint> hints) const;
+  Status do_begin_kernel(const tilert_grid& grid, std::span<const tilert_hint> hints, tilert_expr* block);
+  Status do_source_kernel(const tilert_source_kernel& kernel);
+  Result<std::vector<ir::Expr>> launch_exprs(const tilert_expr* exprs, uint32_t count, std::string_view what) const;
+
+  // Regions (regions.cpp)
+  Result<Place> place(const tilert_region* region, std::string_view what);
+  Result<ir::BufferId> storage_of(const tilert_region& region, std::string_view what) const;
+  Status offsets_of(const tilert_region& region, std::string_view what, Place& place) const;
+  Result<ir::Region> region(const Place& place, std::string_view what) const;
+  Result<ir::Region> whole_region(const tilert_region* region, std::string_view what);
+  Status infer(Place& place, const Place& other, std::string_view what) const;
+  Status check_bounds(ir::BufferId buffer, const std::vector<ir::Expr>& offsets, const std::vector<int64_t>& extents,
+                      std::string_view what) const;
+  Result<ir::Access> access(const tilert_region* element, std::string_view what);
+  Status use(ir::BufferId buffer, Use use, std::string_view what);
+  Status check_race(const ir::Access& to) const;
+  std::string text_of(ir::BufferId buffer) const;
+  std::string text_of(const ir::Region& region) const;
+  bool is_tile(ir::BufferId buffer) const;
+
+  Status do_copy(const tilert_region* source, const tilert_region* destination, const tilert_copy_options& options);
+  Status copy_options(const tilert_copy_options& options, ir::Copy& copy) const;
+  Status do_gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c, const tilert_gemm_options& options);
+  Status gemm_dtypes(const ir::Gemm& gemm) const;
+  Status do_reduce(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim,
+                   const tilert_reduce_options& options);
+  Status do_inline_source(const tilert_inline_source& source);
+
+  uint32_t serial_;                   // of this builder; ids carry it
+  std::shared_ptr<ir::Program> program_;
+  std::optional<Error> error_;
+  std::vector<Value> values_;
+  std::vector<Storage> storage_;      // parallel to program_->buffers
+  std::vector<ir::BufferId> tensors_;
+  std::vector<ir::VarId> scalars_;
+  std::vector<ir::BufferId> buffers_;
+  std::vector<OpenScope> scopes_;
+  std::unordered_set<std::string> names_;
+  Ranges ranges_;
+  ir::Kernel kernel_;                 // the open one
+  bool contract_ = true;
+  uint32_t next_scope_ = 1;
+  uint32_t next_ordinal_ = 1;
+  ir::Location here_;                 // file and line of the caller, label of the next operation
+  uint32_t here_index_ = 0;           // here_ in program_->locations; 0: not added yet
+};
+
+template <class F>
+Code Builder::run(std::string_view operation, F&& f) {
+  if (error_) return error_->code;
+  Status status = f();
+  if (!status) fail(operation, std::move(status).error());
+  drop_label();
+  return this->status();
+}
+
+template <class Id, class F>
+Id Builder::make(std::string_view operation, F&& f) {
+  if (error_) return Id{};
+  Result<Id> id = f();
+  if (!id) fail(operation, std::move(id).error());
+  if constexpr (!std::is_same_v<Id, tilert_expr>) drop_label();  // a value is no operation
+  return id ? *id : Id{};
+}
+
+// Looks an id up: `count` of its kind exist.
+template <class Id>
+Result<uint32_t> Builder::find(Id id, size_t count, std::string_view what) const {
+  if (is_none(id)) return make_error(Code::kInvalidArgument, "{} is none: an id that an earlier call returned is needed", what);
+  if (id.serial != serial_)
+    return make_error(Code::kInvalidArgument, "{} is an id of another builder (number {}, this one is {})", what, id.serial,
+                      serial_);
+  if (kind_of(id) != IdTraits<Id>::kind)
+    return make_error(Code::kInvalidArgument, "{} is the id of {}, not of {}", what, id_kind_name(kind_of(id)),
+                      id_kind_name(IdTraits<Id>::kind));
+  if (index_of(id) >= count) return make_error(Code::kInvalidArgument, "{} is not an id that this builder made", what);
+  return index_of(id);
+}
+
+}  // namespace tilert::builder

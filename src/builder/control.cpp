@@ -1,0 +1,241 @@
+// Scopes: begin and end of loops and branches.
+#include "builder/builder.h"
+
+namespace tilert::builder {
+namespace {
+
+constexpr size_t kMaxDepth = 64;
+constexpr uint32_t kMaxParallelRank = 6;
+constexpr uint32_t kMaxStages = 16;
+constexpr int64_t kMaxPoints = int64_t{1} << 24;
+
+}  // namespace
+
+const Builder::OpenScope* Builder::enclosing(ScopeKind kind) const {
+  for (size_t i = scopes_.size(); i-- > 0;)
+    if (scopes_[i].kind == kind) return &scopes_[i];
+  return nullptr;
+}
+
+Status Builder::need_kernel() const {
+  if (scopes_.size() > 1) return {};
+  return make_error(Code::kInvalidProgram, "this stands inside a kernel only: open one with begin_kernel");
+}
+
+Status Builder::need_tile_level() const {
+  TILERT_TRY(need_kernel());
+  if (!enclosing(ScopeKind::parallel)) return {};
+  return make_error(Code::kInvalidProgram, "a tile operation cannot stand inside parallel: move it out of the loop");
+}
+
+Builder::Lifetime Builder::here() const {
+  return {static_cast<uint32_t>(scopes_.size() - 1), scopes_.back().serial};
+}
+
+Status Builder::check_alive(const Lifetime& life, std::string_view what, std::string_view name) const {
+  if (life.depth < scopes_.size() && scopes_[life.depth].serial == life.serial) return {};
+  return make_error(Code::kInvalidProgram, "{} is used after {} ended", what, name);
+}
+
+bool Builder::under_if(uint32_t depth) const {
+  for (size_t i = depth + 1; i < scopes_.size(); ++i)
+    if (scopes_[i].kind == ScopeKind::then || scopes_[i].kind == ScopeKind::otherwise) return true;
+  return false;
+}
+
+Status Builder::open(ScopeKind kind) {
+  if (scopes_.size() >= kMaxDepth) return make_error(Code::kInvalidProgram, "scopes nest more than {} deep", kMaxDepth);
+  OpenScope scope;
+  scope.kind = kind;
+  scope.serial = next_scope_++;
+  scope.location = location();
+  scope.ordinal = next_ordinal_++;
+  scopes_.push_back(std::move(scope));
+  return {};
+}
+
+namespace {
+constexpr const char* kScopeNames[] = {"program", "kernel", "parallel", "serial", "pipelined", "if", "else"};
+}  // namespace
+
+// The innermost scope is of this kind, and is left to the caller to take off.
+Status Builder::close(ScopeKind kind) {
+  const ScopeKind mine = top().kind;
+  if (mine == kind || (kind == ScopeKind::then && mine == ScopeKind::otherwise)) return {};
+  const char* wanted = kScopeNames[static_cast<size_t>(kind)];
+  if (mine == ScopeKind::program) return make_error(Code::kInvalidProgram, "end of {}, but no scope is open", wanted);
+  const ir::Location& opened = program_->locations[top().location];
+  return make_error(Code::kInvalidProgram, "end of {}, but the innermost open scope is the {} opened at {}:{}", wanted,
+                    kScopeNames[static_cast<size_t>(mine)], opened.file.empty() ? "<unknown>" : opened.file, opened.line);
+}
+
+void Builder::append(ir::Stmt::Node node) {
+  top().body.push_back(ir::make_stmt(std::move(node), next_ordinal_, location()));
+  ++next_ordinal_;
+}
+
+Result<tilert_expr> Builder::add_variable(ir::VarKind kind, DType dtype, std::string name, Range range, ir::VarId* var) {
+  *var = program_->add_var(kind, dtype, std::move(name));
+  if (dtype == DType::index) ranges_[*var] = range;
+  return add_expr(program_->var(*var), here());
+}
+
+Code Builder::begin_parallel(const tilert_expr* extents, uint32_t rank, tilert_expr* indices) {
+  return run("parallel", [&]() -> Status {
+    TILERT_TRY(need_kernel());
+    if (enclosing(ScopeKind::parallel))
+      return make_error(Code::kInvalidProgram, "parallel inside parallel: give one loop all the extents");
+    if (rank < 1 || rank > kMaxParallelRank || !extents || !indices)
+      return make_error(Code::kInvalidArgument, "rank is {}: give 1 to {} extents and room for their indices", rank,
+                        kMaxParallelRank);
+    std::vector<int64_t> sizes;
+    int64_t points = 1;
+    for (uint32_t i = 0; i < rank; ++i) {
+      TILERT_ASSIGN(const int64_t size, constant_index(extents[i], fmt::format("extent {}", i)));
+      if (size < 1 || size > kMaxPoints || (points *= size) > kMaxPoints)
+        return make_error(Code::kInvalidProgram, "extent {} is {}: extents are positive, and a loop has at most {} points", i,
+                          size, kMaxPoints);
+      sizes.push_back(size);
+    }
+    TILERT_TRY(open(ScopeKind::parallel));
+    top().extents = sizes;
+    for (uint32_t i = 0; i < rank; ++i) {
+      ir::VarId var;
+      TILERT_ASSIGN(indices[i], add_variable(ir::VarKind::loop, DType::index, fmt::format("p{}", i), {0, sizes[i] - 1}, &var));
+      top().vars.push_back(var);
+    }
+    return {};
+  });
+}
+
+Code Builder::end_parallel() {
+  return run("end of parallel", [&]() -> Status {
+    TILERT_TRY(close(ScopeKind::parallel));
+    OpenScope scope = std::move(scopes_.back());
+    scopes_.pop_back();
+    ir::Parallel loop{std::move(scope.vars), std::move(scope.extents), std::move(scope.body), contract_};
+    top().body.push_back(ir::make_stmt(std::move(loop), scope.ordinal, scope.location));
+    return {};
+  });
+}
+
+Status Builder::do_begin_loop(ScopeKind kind, ir::For loop, tilert_expr* index) {
+  Range range;
+  const auto begin = constant_value(loop.begin), end = constant_value(loop.end);
+  if (begin && end) {
+    // The last value taken; a loop without trips bounds nothing.
+    const __int128 distance = loop.step > 0 ? static_cast<__int128>(*end) - *begin : static_cast<__int128>(*begin) - *end;
+    const __int128 stride = loop.step > 0 ? static_cast<__int128>(loop.step) : -static_cast<__int128>(loop.step);
+    if (distance > 0) {
+      const auto last = static_cast<int64_t>(*begin + (distance - 1) / stride * loop.step);
+      range = loop.step > 0 ? Range{*begin, last} : Range{last, *begin};
+    }
+  }
+  TILERT_TRY(open(kind));
+  ir::VarId var;
+  TILERT_ASSIGN(*index, add_variable(ir::VarKind::loop, DType::index, "i", range, &var));
+  loop.var = var;
+  top().loop = std::move(loop);
+  return {};
+}
+
+Code Builder::begin_serial(tilert_loop kind, tilert_expr begin, tilert_expr end, tilert_expr step, tilert_expr* index) {
+  return run(kind == TILERT_LOOP_UNROLL ? "unroll" : "serial", [&]() -> Status {
+    TILERT_TRY(need_kernel());
+    if (kind != TILERT_LOOP_SERIAL && kind != TILERT_LOOP_UNROLL)
+      return make_error(Code::kInvalidArgument, "{} is not a kind of loop", kind);
+    if (!index) return make_error(Code::kInvalidArgument, "index is NULL: give room for the loop's index");
+    ir::For loop{ir::ForKind::serial, ir::kNoVar, nullptr, nullptr};
+    loop.kind = kind == TILERT_LOOP_UNROLL ? ir::ForKind::unrolled : ir::ForKind::serial;
+    loop.begin = program_->arena->index(0);
+    if (!is_none(begin)) {
+      TILERT_ASSIGN(loop.begin, index_value(begin, "begin"));
+    }
+    TILERT_ASSIGN(loop.end, index_value(end, "end"));
+    if (!is_none(step)) {
+      TILERT_ASSIGN(const ir::Expr by, index_value(step, "step"));
+      const auto number = constant_value(by);
+      if (!number || *number == 0)
+        return make_error(Code::kInvalidProgram, "step {}: it is a constant, not 0", number ? "is 0" : "is not a constant");
+      loop.step = *number;
+    }
+    return do_begin_loop(ScopeKind::serial, std::move(loop), index);
+  });
+}
+
+Code Builder::begin_pipelined(tilert_expr extent, uint32_t stages, tilert_expr* index) {
+  return run("pipelined", [&]() -> Status {
+    TILERT_TRY(need_tile_level());
+    if (!index) return make_error(Code::kInvalidArgument, "index is NULL: give room for the loop's index");
+    if (stages > kMaxStages)
+      return make_error(Code::kInvalidArgument, "stages is {}: give 0 (recommended) to {}", stages, kMaxStages);
+    ir::For loop{ir::ForKind::serial, ir::kNoVar, nullptr, nullptr};
+    loop.kind = ir::ForKind::pipelined;
+    loop.begin = program_->arena->index(0);
+    loop.stages = static_cast<int>(stages);
+    TILERT_ASSIGN(loop.end, index_value(extent, "the extent"));
+    return do_begin_loop(ScopeKind::pipelined, std::move(loop), index);
+  });
+}
+
+Code Builder::end_serial() {
+  return run("end of serial", [&]() -> Status {
+    TILERT_TRY(close(ScopeKind::serial));
+    OpenScope scope = std::move(scopes_.back());
+    scopes_.pop_back();
+    scope.loop.body = std::move(scope.body);
+    top().body.push_back(ir::make_stmt(std::move(scope.loop), scope.ordinal, scope.location));
+    return {};
+  });
+}
+
+Code Builder::end_pipelined() {
+  return run("end of pipelined", [&]() -> Status {
+    TILERT_TRY(close(ScopeKind::pipelined));
+    OpenScope scope = std::move(scopes_.back());
+    scopes_.pop_back();
+    scope.loop.body = std::move(scope.body);
+    top().body.push_back(ir::make_stmt(std::move(scope.loop), scope.ordinal, scope.location));
+    return {};
+  });
+}
+
+Code Builder::begin_if(tilert_expr condition) {
+  return run("if", [&]() -> Status {
+    TILERT_TRY(need_kernel());
+    TILERT_ASSIGN(const ir::Expr test, typed(condition, DType::boolean, "the condition"));
+    TILERT_TRY(open(ScopeKind::then));
+    top().condition = test;
+    return {};
+  });
+}
+
+Code Builder::begin_else() {
+  return run("else", [&]() -> Status {
+    if (top().kind == ScopeKind::otherwise) return make_error(Code::kInvalidProgram, "this if has an else already");
+    if (top().kind != ScopeKind::then) return make_error(Code::kInvalidProgram, "else without an open if");
+    OpenScope& scope = top();
+    scope.kind = ScopeKind::otherwise;
+    scope.serial = next_scope_++;  // what the first branch made ends with it
+    scope.then_body = std::move(scope.body);
+    scope.body.clear();
+    return {};
+  });
+}
+
+Code Builder::end_if() {
+  return run("end of if", [&]() -> Status {
+    TILERT_TRY(close(ScopeKind::then));
+    OpenScope scope = std::move(scopes_.back());
+    scopes_.pop_back();
+    ir::If branch{scope.condition, std::move(scope.body), {}};
+    if (scope.kind == ScopeKind::otherwise) {
+      branch.else_body = std::move(branch.then_body);
+      branch.then_body = std::move(scope.then_body);
+    }
+    top().body.push_back(ir::make_stmt(std::move(branch), scope.ordinal, scope.location));
+    return {};
+  });
+}
+
+}  // namespace tilert::builder

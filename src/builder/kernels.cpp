@@ -1,0 +1,182 @@
+// Kernels: grids with their hints, and kernels of the user's own source.
+#include <cstring>
+
+#include "builder/builder.h"
+
+namespace tilert::builder {
+namespace {
+
+constexpr uint32_t kMaxKernels = 64;
+constexpr uint32_t kMaxListed = 1024;                 // headers or options of a source kernel
+constexpr size_t kMaxSource = size_t{64} << 20;
+constexpr uint32_t kGridFlags =
+    TILERT_GRID_PERSISTENT | TILERT_GRID_NO_CONTRACT | TILERT_GRID_FIXED_ORDER | TILERT_GRID_FAST_MATH;
+
+Result<std::string> text(const char* from, std::string_view what) {
+  if (!from) return make_error(Code::kInvalidArgument, "{} is NULL", what);
+  const size_t size = strnlen(from, kMaxSource + 1);
+  if (size == 0 || size > kMaxSource)
+    return make_error(Code::kInvalidArgument, "{} is {}", what, size == 0 ? "empty" : "longer than 64 MiB");
+  return std::string(from, size);
+}
+
+struct NumberHint {
+  int64_t low, high, multiple;
+  const char* name;
+};
+
+Result<int> number(const tilert_hint& hint, const NumberHint& row) {
+  if (hint.value < row.low || hint.value > row.high || hint.value % row.multiple != 0)
+    return make_error(Code::kInvalidArgument, "hint {} is {}: give {} to {}, a multiple of {}", row.name, hint.value, row.low,
+                      row.high, row.multiple);
+  return static_cast<int>(hint.value);
+}
+
+}  // namespace
+
+Result<ir::Hints> Builder::hints_of(std::span<const tilert_hint> hints) const {
+  ir::Hints out;
+  for (const tilert_hint& hint : hints) {
+    if (hint.flags & ~uint32_t{TILERT_HINT_MUST})
+      return make_error(Code::kInvalidArgument, "hint {} has unknown flags {:#x}", hint.kind, hint.flags);
+    if (hint.flags & TILERT_HINT_MUST) return refuse(Refusal::hint_must_);
+    if (hint.target) return refuse(Refusal::hint_target_);
+    switch (hint.kind) {
+      case TILERT_HINT_THREADS: {
+        TILERT_ASSIGN(out.threads, number(hint, {32, 1024, 32, "threads"}));
+        break;
+      }
+      case TILERT_HINT_MIN_BLOCKS: {
+        TILERT_ASSIGN(out.min_blocks_per_sm, number(hint, {1, 32, 1, "min_blocks"}));
+        break;
+      }
+      case TILERT_HINT_MAX_REGISTERS: {
+        TILERT_ASSIGN(out.register_cap, number(hint, {24, 255, 1, "max_registers"}));
+        break;
+      }
+      case TILERT_HINT_ROLES:
+        if (hint.value == 2) return refuse(Refusal::roles_);
+        if (hint.value != 0 && hint.value != 1)
+          return make_error(Code::kInvalidArgument, "hint roles is {}: give 0 or 1", hint.value);
+        out.roles_off = hint.value == 1;
+        break;
+      case TILERT_HINT_THREADS_FIXED: return refuse(Refusal::threads_fixed_);
+      case TILERT_HINT_RASTER: return refuse(Refusal::raster_);
+      case TILERT_HINT_CLUSTER: return refuse(Refusal::cluster_);
+      case TILERT_HINT_PDL: return refuse(Refusal::pdl_);
+      case TILERT_HINT_SPLIT_K: return refuse(Refusal::split_k_);
+      default: return make_error(Code::kInvalidArgument, "{} is not a hint", hint.kind);
+    }
+  }
+  return out;
+}
+
+Result<std::vector<ir::Expr>> Builder::launch_exprs(const tilert_expr* exprs, uint32_t count, std::string_view what) const {
+  std::vector<ir::Expr> out;
+  for (uint32_t i = 0; i < count; ++i) {
+    const std::string one = fmt::format("{} {}", what, i);
+    TILERT_ASSIGN(const ir::Expr expr, index_value(exprs[i], one));
+    TILERT_TRY(size_expr(expr, true, one));
+    if (expr->is_constant() && expr->as_int() < 0)
+      return make_error(Code::kInvalidProgram, "{} is {}: it is 0 or positive", one, expr->as_int());
+    out.push_back(expr);
+  }
+  return out;
+}
+
+Status Builder::do_begin_kernel(const tilert_grid& grid, std::span<const tilert_hint> hints, tilert_expr* block) {
+  if (scopes_.size() > 1) return make_error(Code::kInvalidProgram, "a kernel inside a kernel: end the open one first");
+  if (grid.rank < 1 || grid.rank > 3 || !grid.extents || !block)
+    return make_error(Code::kInvalidArgument, "the grid's rank is {}: give 1 to 3 extents and room for their indices", grid.rank);
+  if (program_->kernels.size() >= kMaxKernels)
+    return make_error(Code::kInvalidProgram, "a program has at most {} kernels", kMaxKernels);
+  if (!program_->kernels.empty() && program_->kernels.back().source) return refuse(Refusal::mixed_source_);
+  if (grid.flags & ~kGridFlags) return make_error(Code::kInvalidArgument, "unknown flags {:#x}", grid.flags);
+  if ((grid.flags & TILERT_GRID_PERSISTENT) || !is_none(grid.tile_count)) return refuse(Refusal::persistent_);
+  if (grid.flags & TILERT_GRID_FIXED_ORDER) return refuse(Refusal::fixed_order_);
+  if (grid.flags & TILERT_GRID_FAST_MATH) return refuse(Refusal::fast_math_);
+  contract_ = !(grid.flags & TILERT_GRID_NO_CONTRACT);
+  kernel_ = {};
+  const size_t number = program_->kernels.size();
+  kernel_.name = number == 0 ? program_->name : fmt::format("{}_{}", program_->name, number);
+  if (grid.name) {
+    TILERT_ASSIGN(kernel_.name, new_name(grid.name, "the kernel's name"));
+  }
+  TILERT_ASSIGN(kernel_.hints, hints_of(hints));
+  TILERT_ASSIGN(kernel_.grid, launch_exprs(grid.extents, grid.rank, "grid extent"));
+  TILERT_TRY(open(ScopeKind::kernel));
+  static constexpr const char* kNames[] = {"bx", "by", "bz"};
+  for (uint32_t i = 0; i < grid.rank; ++i) {
+    const auto extent = constant_value(kernel_.grid[i]);
+    Range range{0, std::nullopt};
+    if (extent && *extent > 0) range.high = *extent - 1;
+    ir::VarId var;
+    TILERT_ASSIGN(block[i], add_variable(ir::VarKind::block_index, DType::index, kNames[i], range, &var));
+    kernel_.block_vars.push_back(var);
+  }
+  return {};
+}
+
+Code Builder::begin_kernel(const tilert_grid& grid, std::span<const tilert_hint> hints, tilert_expr* block) {
+  return run("kernel", [&] { return do_begin_kernel(grid, hints, block); });
+}
+
+Code Builder::end_kernel() {
+  return run("end of kernel", [&]() -> Status {
+    TILERT_TRY(close(ScopeKind::kernel));
+    kernel_.body = std::move(top().body);
+    scopes_.pop_back();
+    program_->kernels.push_back(std::move(kernel_));
+    return {};
+  });
+}
+
+Status Builder::do_source_kernel(const tilert_source_kernel& kernel) {
+  if (scopes_.size() > 1) return make_error(Code::kInvalidProgram, "a source kernel inside a kernel: end the open one first");
+  if (program_->kernels.size() >= kMaxKernels)
+    return make_error(Code::kInvalidProgram, "a program has at most {} kernels", kMaxKernels);
+  if (!program_->kernels.empty() && !program_->kernels.back().source) return refuse(Refusal::mixed_source_);
+  auto source = std::make_shared<ir::SourceKernel>();
+  TILERT_ASSIGN(source->language, text(kernel.language, "language"));
+  if (source->language != "cuda" && source->language != "llvm")
+    return make_error(Code::kInvalidArgument, "the language '{}' is neither \"cuda\" nor \"llvm\"", source->language);
+  TILERT_ASSIGN(source->text, text(kernel.text, "text"));
+  TILERT_ASSIGN(source->entry, text(kernel.entry, "entry"));
+  if (kernel.header_count > kMaxListed || (kernel.header_count && !kernel.headers) || kernel.option_count > kMaxListed ||
+      (kernel.option_count && !kernel.options))
+    return make_error(Code::kInvalidArgument, "{} headers and {} options: give at most {} of each, and their arrays",
+                      kernel.header_count, kernel.option_count, kMaxListed);
+  for (uint32_t i = 0; i < kernel.header_count; ++i) {
+    TILERT_ASSIGN(std::string name, text(kernel.headers[i].name, fmt::format("the name of header {}", i)));
+    TILERT_ASSIGN(std::string body, text(kernel.headers[i].text, fmt::format("the text of header {}", i)));
+    source->headers.emplace_back(std::move(name), std::move(body));
+  }
+  for (uint32_t i = 0; i < kernel.option_count; ++i) {
+    TILERT_ASSIGN(std::string option, text(kernel.options[i], fmt::format("option {}", i)));
+    source->options.push_back(std::move(option));
+  }
+  if (kernel.grid_rank < 1 || kernel.grid_rank > 3 || !kernel.grid)
+    return make_error(Code::kInvalidArgument, "the grid's rank is {}: give 1 to 3 extents", kernel.grid_rank);
+  ir::Kernel made;
+  made.name = fmt::format("source_{}", program_->kernels.size());
+  TILERT_ASSIGN(made.grid, launch_exprs(kernel.grid, kernel.grid_rank, "grid extent"));
+  if (kernel.block) {
+    TILERT_ASSIGN(source->block, launch_exprs(kernel.block, 3, "block extent"));
+  }
+  if (kernel.cluster) {
+    TILERT_ASSIGN(source->cluster, launch_exprs(kernel.cluster, 3, "cluster extent"));
+  }
+  if (!is_none(kernel.shared_bytes)) {
+    TILERT_ASSIGN(const auto shared, launch_exprs(&kernel.shared_bytes, 1, "shared_bytes"));
+    source->shared_bytes = shared[0];
+  }
+  made.source = std::move(source);
+  program_->kernels.push_back(std::move(made));
+  return {};
+}
+
+Code Builder::source_kernel(const tilert_source_kernel& kernel) {
+  return run("source kernel", [&] { return do_source_kernel(kernel); });
+}
+
+}  // namespace tilert::builder
