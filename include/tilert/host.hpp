@@ -1,0 +1,383 @@
+// The host side of the C++ interface: errors, handles, contexts, devices, kernels, launches. Use through tilert.hpp.
+#ifndef TILERT_HOST_HPP_
+#define TILERT_HOST_HPP_
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tilert.h"
+#include "tilert/values.hpp"
+
+#if defined(__cpp_exceptions) && !defined(TL_NO_EXCEPTIONS)
+#define TL_EXCEPTIONS 1
+#include <stdexcept>
+#else
+#define TL_EXCEPTIONS 0
+#endif
+
+namespace tl {
+
+// What failed, with the text of tilert_error.
+class Error {
+ public:
+  Error() = default;
+  Error(tilert_status status, std::string message) : status_(status), message_(std::move(message)) {}
+  // Takes the reference over.
+  Error(tilert_status status, tilert_error* error) : status_(status) {
+    message_ = error ? tilert_error_message(error) : tilert_status_name(status);
+    source_ = tilert_error_source(error);
+    log_ = tilert_error_log(error);
+    tilert_error_release(error);
+  }
+  tilert_status status() const { return status_; }
+  const std::string& message() const { return message_; }
+  const std::string& source() const { return source_; }
+  const std::string& log() const { return log_; }
+  std::string text() const { return std::string(tilert_status_name(status_)) + ": " + message_ + (log_.empty() ? "" : "\n" + log_); }
+
+ private:
+  tilert_status status_ = TILERT_OK;
+  std::string message_, source_, log_;
+};
+
+#if TL_EXCEPTIONS
+class Exception : public std::runtime_error {
+ public:
+  explicit Exception(Error e) : std::runtime_error(e.text()), error(std::move(e)) {}
+  Error error;
+};
+#endif
+
+// A T or an Error. T is default constructible.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}
+  Result(Error error) : error_(std::move(error)) {}
+  explicit operator bool() const { return error_.status() == TILERT_OK; }
+  T& operator*() { return value_; }
+  T* operator->() { return &value_; }
+  const Error& error() const { return error_; }
+#if TL_EXCEPTIONS
+  T value() {
+    if (!*this) throw Exception(error_);
+    return std::move(value_);
+  }
+#endif
+
+ private:
+  T value_{};
+  Error error_;
+};
+struct Done {};
+using Status = Result<Done>;
+
+// One reference to a C handle.
+template <class T, void (*Retain)(T*) TILERT_NOEXCEPT, void (*Release)(T*) TILERT_NOEXCEPT>
+class Handle {
+ public:
+  Handle() = default;
+  explicit Handle(T* owned) : raw_(owned) {}  // takes the reference over
+  Handle(const Handle& other) : raw_(other.raw_) { Retain(raw_); }
+  Handle(Handle&& other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
+  Handle& operator=(Handle other) noexcept {
+    std::swap(raw_, other.raw_);
+    return *this;
+  }
+  ~Handle() { Release(raw_); }
+  T* get() const { return raw_; }
+  explicit operator bool() const { return raw_ != nullptr; }
+
+ private:
+  T* raw_ = nullptr;
+};
+
+namespace detail {
+template <class H, class T>
+Result<H> result(tilert_status status, T* owned, tilert_error* error) {
+  if (status != TILERT_OK) return Error(status, error);
+  return H(owned);
+}
+inline Status status(tilert_status status, tilert_error* error) {
+  if (status != TILERT_OK) return Error(status, error);
+  return Done{};
+}
+}  // namespace detail
+
+class Program : public Handle<tilert_program, tilert_program_retain, tilert_program_release> {
+ public:
+  using Handle::Handle;
+  static Result<Program> parse(std::string_view text, const char* name = nullptr, uint32_t flags = 0) {
+    tilert_program* program = nullptr;
+    tilert_error* error = nullptr;
+    return detail::result<Program>(tilert_program_parse(text.data(), text.size(), name, flags, &program, &error), program, error);
+  }
+  Result<std::string> text() const {
+    const char* text = nullptr;
+    size_t size = 0;
+    tilert_error* error = nullptr;
+    const tilert_status status = tilert_program_text(get(), &text, &size, &error);
+    if (status != TILERT_OK) return Error(status, error);
+    return std::string(text, size);
+  }
+};
+
+class Variant : public Handle<tilert_variant, tilert_variant_retain, tilert_variant_release> {
+ public:
+  using Handle::Handle;
+  tilert_variant_info info() const {
+    tilert_variant_info info{};
+    info.struct_size = sizeof info;
+    tilert_variant_get_info(get(), &info);
+    return info;
+  }
+  Result<std::string> text(const char* stage = nullptr) const {
+    const char* text = nullptr;
+    size_t size = 0;
+    tilert_error* error = nullptr;
+    const tilert_status status = tilert_variant_text(get(), stage, &text, &size, &error);
+    if (status != TILERT_OK) return Error(status, error);
+    return std::string(text, size);
+  }
+};
+
+class Device : public Handle<tilert_device, tilert_device_retain, tilert_device_release> {
+ public:
+  using Handle::Handle;
+  tilert_device_info info() const {
+    tilert_device_info info{};
+    info.struct_size = sizeof info;
+    tilert_device_get_info(get(), &info);
+    return info;
+  }
+  Result<uint32_t> trim() const {
+    uint32_t count = 0;
+    tilert_error* error = nullptr;
+    const tilert_status status = tilert_trim(get(), &count, &error);
+    if (status != TILERT_OK) return Error(status, error);
+    return count;
+  }
+};
+
+// A launch argument: a tensor's address (its dtype and rank are the parameter's), a described tensor, or a scalar of the
+// parameter's dtype.
+class Argument {
+ public:
+  template <class T>
+  Argument(T* data) {
+    raw_.kind = TILERT_ARGUMENT_TENSOR;
+    raw_.data = const_cast<void*>(static_cast<const void*>(data));
+  }
+  Argument(std::nullptr_t) { raw_.kind = TILERT_ARGUMENT_TENSOR; }
+  Argument(const tilert_argument& raw) : raw_(raw) {}
+  Argument(float value) { scalar(TILERT_F32, value); }
+  Argument(int32_t value) { scalar(TILERT_INT32, value); }
+  Argument(int64_t value) { scalar(TILERT_INT64, value); }
+  Argument(bool value) { scalar(TILERT_BOOL, value); }
+  static Argument scalar_bits(DType dtype, uint64_t bits) {
+    Argument out(nullptr);
+    out.scalar(static_cast<tilert_dtype>(dtype), bits);
+    return out;
+  }
+  const tilert_argument& raw() const { return raw_; }
+
+ private:
+  template <class T>
+  void scalar(tilert_dtype dtype, T value) {
+    raw_.kind = TILERT_ARGUMENT_SCALAR;
+    raw_.dtype = dtype;
+    std::memcpy(&raw_.bits, &value, sizeof value);
+  }
+  tilert_argument raw_{};
+};
+
+// The size of one dim at launch, by its handle or its index of declaration; what is not named follows from the shapes.
+struct DimValue {
+  uint32_t ordinal;
+  int64_t value;
+  DimValue(const Dim& dim, int64_t v) : ordinal(dim.ordinal()), value(v) {}
+  DimValue(uint32_t index, int64_t v) : ordinal(index), value(v) {}
+};
+
+struct LaunchOptions {
+  void* workspace = nullptr;
+  uint64_t workspace_bytes = 0;
+  const tilert_launch_attribute* attributes = nullptr;
+  uint32_t attribute_count = 0;
+  uint32_t flags = 0;
+};
+
+class Loaded : public Handle<tilert_loaded, tilert_loaded_retain, tilert_loaded_release> {
+ public:
+  Loaded() = default;
+  Loaded(tilert_loaded* owned, const Program& program) : Handle(owned), dims_(tilert_program_dim_count(program.get())) {
+    for (uint32_t i = 0; i < tilert_program_parameter_count(program.get()); ++i) {
+      tilert_parameter_info info{};
+      info.struct_size = sizeof info;
+      tilert_program_parameter(program.get(), i, &info);
+      dtypes_.push_back(info.dtype);
+    }
+  }
+
+  // Never compiles, loads, allocates or synchronizes. Takes at most kMaxArguments arguments and kMaxDims dims: call
+  // tilert_launch itself for more.
+  static constexpr size_t kMaxArguments = 64, kMaxDims = 64;
+  tilert_status try_launch(void* stream, std::initializer_list<Argument> arguments, std::initializer_list<DimValue> dims = {},
+                           const LaunchOptions& options = {}, tilert_launch_failure* failure = nullptr) const {
+    if (arguments.size() > kMaxArguments || dims_ > kMaxDims) return TILERT_INVALID_ARGUMENT;
+    tilert_argument raw[kMaxArguments];
+    int64_t sizes[kMaxDims];
+    size_t count = 0;
+    for (const Argument& a : arguments) {
+      raw[count] = a.raw();
+      if (raw[count].dtype == 0 && count < dtypes_.size()) raw[count].dtype = dtypes_[count];
+      ++count;
+    }
+    for (uint32_t i = 0; i < dims_; ++i) sizes[i] = -1;
+    for (const DimValue& d : dims) {
+      if (d.ordinal >= dims_) return TILERT_INVALID_ARGUMENT;
+      sizes[d.ordinal] = d.value;
+    }
+    tilert_launch_info info{};
+    info.struct_size = sizeof info;
+    info.flags = options.flags;
+    info.loaded = get();
+    info.stream = stream;
+    info.arguments = raw;
+    info.argument_count = static_cast<uint32_t>(count);
+    info.dims = sizes;
+    info.dim_count = dims_;
+    info.workspace = options.workspace;
+    info.workspace_bytes = options.workspace_bytes;
+    info.attributes = options.attributes;
+    info.attribute_count = options.attribute_count;
+    info.failure = failure;
+    return tilert_launch(&info);
+  }
+#if TL_EXCEPTIONS
+  void launch(void* stream, std::initializer_list<Argument> arguments, std::initializer_list<DimValue> dims = {},
+              const LaunchOptions& options = {}) const {
+    tilert_launch_failure failure{};
+    failure.struct_size = sizeof failure;
+    const tilert_status status = try_launch(stream, arguments, dims, options, &failure);
+    if (status != TILERT_OK)
+      throw Exception(Error(status, failure.message[0] ? failure.message : "too many arguments, or a dim that is not there"));
+  }
+#endif
+
+ private:
+  uint32_t dims_ = 0;
+  std::vector<tilert_dtype> dtypes_;
+};
+
+class Kernel : public Handle<tilert_kernel, tilert_kernel_retain, tilert_kernel_release> {
+ public:
+  Kernel() = default;
+  Kernel(tilert_kernel* owned, Program program) : Handle(owned), program_(std::move(program)) {}
+  Status try_compile() const {
+    tilert_error* error = nullptr;
+    return detail::status(tilert_kernel_compile(get(), &error), error);
+  }
+  Result<Loaded> try_prepare(const Device& device) const {
+    tilert_loaded* loaded = nullptr;
+    tilert_error* error = nullptr;
+    const tilert_status status = tilert_prepare(get(), device.get(), nullptr, &loaded, &error);
+    if (status != TILERT_OK) return Error(status, error);
+    return Loaded(loaded, program_);
+  }
+  uint32_t variant_count() const { return tilert_kernel_variant_count(get()); }
+  Variant variant(uint32_t i) const {
+    tilert_variant* variant = nullptr;
+    tilert_kernel_variant(get(), i, &variant);
+    return Variant(variant);
+  }
+#if TL_EXCEPTIONS
+  void compile() const { try_compile().value(); }
+  Loaded prepare(const Device& device) const { return try_prepare(device).value(); }
+#endif
+
+ private:
+  Program program_;
+};
+
+// A dim given a value when compiled.
+struct Bind {
+  const char* name;
+  int64_t value;
+};
+
+class Context : public Handle<tilert_context, tilert_context_retain, tilert_context_release> {
+ public:
+  using Handle::Handle;
+  static Result<Context> create(tilert_context_options options = {}) {
+    options.struct_size = sizeof options;
+    tilert_context* context = nullptr;
+    tilert_error* error = nullptr;
+    return detail::result<Context>(tilert_context_create(&options, &context, &error), context, error);
+  }
+  // target empty: that of the device prepared for.
+  Result<Kernel> try_kernel(const Program& program, std::string_view target = {}, std::initializer_list<Bind> dims = {}) const {
+    const std::string name(target);
+    std::vector<tilert_dim_binding> bindings;
+    for (const Bind& b : dims) bindings.push_back({b.name, b.value, nullptr, 0, 0});
+    tilert_kernel_options options{};
+    options.struct_size = sizeof options;
+    options.target = name.empty() ? nullptr : name.c_str();
+    options.dims = bindings.data();
+    options.dim_count = static_cast<uint32_t>(bindings.size());
+    tilert_kernel* kernel = nullptr;
+    tilert_error* error = nullptr;
+    const tilert_status status = tilert_kernel_create(get(), program.get(), &options, &kernel, &error);
+    if (status != TILERT_OK) return Error(status, error);
+    return Kernel(kernel, program);
+  }
+  Result<Device> try_device(tilert_device_options options) const {
+    options.struct_size = sizeof options;
+    tilert_device* device = nullptr;
+    tilert_error* error = nullptr;
+    return detail::result<Device>(tilert_device_open(get(), &options, &device, &error), device, error);
+  }
+  Result<Device> try_cpu() const { return try_device(device_options(TILERT_DEVICE_CPU, TILERT_BIND_PRIMARY, 0)); }
+  Result<Device> try_cuda(int32_t ordinal = 0) const {
+    return try_device(device_options(TILERT_DEVICE_CUDA, TILERT_BIND_PRIMARY, ordinal));
+  }
+  Result<Device> try_current() const { return try_device(device_options(TILERT_DEVICE_CUDA, TILERT_BIND_CURRENT, 0)); }
+  void seal() const { tilert_context_seal(get()); }
+  tilert_stats stats() const {
+    tilert_stats stats{};
+    stats.struct_size = sizeof stats;
+    tilert_context_stats(get(), &stats);
+    return stats;
+  }
+#if TL_EXCEPTIONS
+  Context() : Context(create().value()) {}
+  explicit Context(const tilert_context_options& options) : Context(create(options).value()) {}
+  Kernel kernel(const Program& program, std::string_view target = {}, std::initializer_list<Bind> dims = {}) const {
+    return try_kernel(program, target, dims).value();
+  }
+  Device cpu() const { return try_cpu().value(); }
+  Device cuda(int32_t ordinal = 0) const { return try_cuda(ordinal).value(); }
+  Device current() const { return try_current().value(); }
+#else
+  Context() = default;
+#endif
+
+ private:
+  static tilert_device_options device_options(tilert_device_kind kind, tilert_binding binding, int32_t ordinal) {
+    tilert_device_options options{};
+    options.kind = kind;
+    options.binding = binding;
+    options.ordinal = ordinal;
+    return options;
+  }
+};
+
+inline std::string_view target(std::string_view name) { return name; }
+
+}  // namespace tl
+
+#endif  // TILERT_HOST_HPP_
