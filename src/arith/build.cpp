@@ -12,7 +12,7 @@ using ir::Op;
 
 bool is(Expr e, int64_t value) { return e->is_constant() && !dtype_is_float(e->dtype) && e->as_int() == value; }
 bool commutes(Op op) {
-  return op == Op::add || op == Op::mul || op == Op::min || op == Op::max || op == Op::eq || op == Op::logical_and ||
+  return op == Op::add || op == Op::mul || op == Op::bit_xor || op == Op::min || op == Op::max || op == Op::eq || op == Op::logical_and ||
          op == Op::logical_or;
 }
 
@@ -53,7 +53,7 @@ Expr mul(Arena& arena, Expr a, Expr b) {
   return make(arena, Op::mul, a, b);
 }
 
-Expr div(Arena& arena, Expr a, Expr b) { return is(b, 1) ? a : make(arena, Op::div, a, b); }
+Expr floordiv(Arena& arena, Expr a, Expr b) { return is(b, 1) ? a : make(arena, Op::div, a, b); }
 Expr mod(Arena& arena, Expr a, Expr b) { return is(b, 1) ? constant_like(arena, a, 0) : make(arena, Op::mod, a, b); }
 Expr min(Arena& arena, Expr a, Expr b) { return a == b ? a : make(arena, Op::min, a, b); }
 Expr max(Arena& arena, Expr a, Expr b) { return a == b ? a : make(arena, Op::max, a, b); }
@@ -66,19 +66,28 @@ Expr le(Arena& arena, Expr a, Expr b) {
   return a == b && !dtype_is_float(a->dtype) ? arena.boolean(true) : make(arena, Op::le, a, b);
 }
 
-Expr land(Arena& arena, Expr a, Expr b) {
+Expr ge(Arena& arena, Expr a, Expr b) { return le(arena, b, a); }
+
+Expr bit_xor(Arena& arena, Expr a, Expr b) {
+  if (is(b, 0)) return a;
+  if (is(a, 0)) return b;
+  return make(arena, Op::bit_xor, a, b);
+}
+
+Expr logical_and(Arena& arena, Expr a, Expr b) {
+  if (!a || !b) return a ? a : b;
   if (is(a, 1) || is(b, 0)) return b;
   if (is(b, 1) || is(a, 0) || a == b) return a;
   return make(arena, Op::logical_and, a, b);
 }
 
-Expr lor(Arena& arena, Expr a, Expr b) {
+Expr logical_or(Arena& arena, Expr a, Expr b) {
   if (is(a, 0) || is(b, 1)) return b;
   if (is(b, 0) || is(a, 1) || a == b) return a;
   return make(arena, Op::logical_or, a, b);
 }
 
-Expr lnot(Arena& arena, Expr a) {
+Expr logical_not(Arena& arena, Expr a) {
   if (a->is_constant()) return arena.boolean(a->as_int() == 0);
   return a->op == Op::logical_not ? a->operand[0] : arena.make(Op::logical_not, {a});
 }
@@ -88,9 +97,9 @@ Expr select(Arena& arena, Expr condition, Expr a, Expr b) {
   return a == b ? a : arena.make(Op::select, {condition, a, b});
 }
 
-Expr ceil_div(Arena& arena, Expr a, Expr b) {
+Expr ceildiv(Arena& arena, Expr a, Expr b) {
   const Expr up = b->is_constant() ? add(arena, a, b->as_int() - 1) : sub(arena, add(arena, a, b), 1);
-  return div(arena, up, b);
+  return floordiv(arena, up, b);
 }
 
 }  // namespace tilert::arith

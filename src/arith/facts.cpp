@@ -56,6 +56,12 @@ void Facts::learn(Expr e, const Range& range) {
 
 void Facts::bound(Expr var, int64_t low, int64_t high) { learn(var, Range::between(low, high)); }
 
+void Facts::set_range(ir::VarId var, int64_t low, int64_t high) { bound(arena_.variable(var, DType::index), low, high); }
+
+void Facts::set_multiple(ir::VarId var, int64_t modulus, int64_t remainder) {
+  congruent(arena_.variable(var, DType::index), modulus, remainder);
+}
+
 void Facts::bound_loop(Expr var, Expr begin, Expr end) {
   learn_order(begin, var, 0);
   learn_order(var, end, 1);

@@ -20,6 +20,9 @@ class Facts {
   // With what a program states of its dims: 0 <= dim < 2^40, their values, and their promised divisors.
   explicit Facts(const ir::Program& program);
 
+  // The same for a variable of dtype index by its id.
+  void set_range(ir::VarId var, int64_t low, int64_t high);
+  void set_multiple(ir::VarId var, int64_t modulus, int64_t remainder = 0);
   // low <= var <= high, in the current scope.
   void bound(ir::Expr var, int64_t low, int64_t high);
   // begin <= var < end, as a loop's variable.
@@ -45,6 +48,7 @@ class Facts {
   int known(ir::Expr condition) const;
 
   // Grows whenever something is learned or a scope ends: what was derived before may be stale.
+  ir::Arena& arena() const { return arena_; }
   uint64_t version() const { return version_; }
 
  private:

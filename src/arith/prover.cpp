@@ -29,4 +29,9 @@ bool Prover::fits_int32(ir::Expr e) {
   return all;
 }
 
+bool prove(ir::Expr condition, const Facts& facts) { return Prover(facts.arena(), facts).prove(condition); }
+Range bounds(ir::Expr e, const Facts& facts) { return Prover(facts.arena(), facts).bounds(e); }
+bool multiple_of(ir::Expr e, int64_t n, const Facts& facts) { return Prover(facts.arena(), facts).multiple_of(e, n); }
+bool fits_int32(ir::Expr e, const Facts& facts) { return Prover(facts.arena(), facts).fits_int32(e); }
+
 }  // namespace tilert::arith

@@ -22,4 +22,10 @@ class Prover {
   const Facts& facts_;
 };
 
+// One question at a time; several to one set of facts share work through a Prover.
+bool prove(ir::Expr condition, const Facts& facts);
+Range bounds(ir::Expr e, const Facts& facts);
+bool multiple_of(ir::Expr e, int64_t n, const Facts& facts);
+bool fits_int32(ir::Expr e, const Facts& facts);
+
 }  // namespace tilert::arith

@@ -44,7 +44,7 @@ TEST_F(AffineTest, StridesOfRuntimeSizeAreFound) {
   EXPECT_EQ(affine(arena, in_j->stride), affine(arena, add(arena, mul(arena, n, 128), 1)));
   EXPECT_EQ(in_j->base, mul(arena, i, n));
   EXPECT_FALSE(linear_in(arena, mul(arena, i, i), i->var()));
-  EXPECT_FALSE(linear_in(arena, div(arena, i, 3), i->var()));
+  EXPECT_FALSE(linear_in(arena, floordiv(arena, i, 3), i->var()));
 }
 
 TEST_F(AffineTest, DifferencesOfEqualTermsAreConstants) {

@@ -36,7 +36,7 @@ TEST_F(ProverTest, GivenDimsAreConstants) {
   program.dims[0].value = 100;
   const Facts facts(program);
   Prover prover(arena, facts);
-  EXPECT_EQ(prover.simplify(ceil_div(arena, m, 32)), arena.index(4));
+  EXPECT_EQ(prover.simplify(ceildiv(arena, m, 32)), arena.index(4));
   EXPECT_TRUE(prover.fits_int32(mul(arena, m, 1000)));
 }
 
@@ -45,8 +45,8 @@ TEST_F(ProverTest, WhatHoldsInAScopeEndsWithIt) {
   Prover prover(arena, facts);
   {
     FactsScope scope(facts);
-    facts.bound_loop(i, arena.index(0), ceil_div(arena, m, 32));
-    EXPECT_TRUE(prover.prove(lt(arena, i, ceil_div(arena, m, 32))));
+    facts.bound_loop(i, arena.index(0), ceildiv(arena, m, 32));
+    EXPECT_TRUE(prover.prove(lt(arena, i, ceildiv(arena, m, 32))));
     EXPECT_TRUE(prover.prove(le(arena, arena.index(0), i)));
     facts.assume(le(arena, add(arena, mul(arena, i, 32), 32), m));
     EXPECT_TRUE(prover.prove(lt(arena, add(arena, mul(arena, i, 32), 31), m)));
@@ -60,7 +60,7 @@ TEST_F(ProverTest, IndexWidthCountsEveryIntermediateValue) {
   facts.bound(m, 0, 1 << 20);
   Prover prover(arena, facts);
   EXPECT_TRUE(prover.fits_int32(mul(arena, m, 1000)));
-  EXPECT_FALSE(prover.fits_int32(div(arena, mul(arena, m, 1 << 12), 1 << 12)));
+  EXPECT_FALSE(prover.fits_int32(floordiv(arena, mul(arena, m, 1 << 12), 1 << 12)));
   EXPECT_FALSE(prover.fits_int32(mul(arena, k, 4)));
 }
 

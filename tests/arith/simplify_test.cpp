@@ -109,14 +109,14 @@ struct Simplify : testing::Test {
 TEST_F(Simplify, DivisionSplitsTileFromLane) {
   facts.bound(j, 0, 15);
   const ir::Expr e = add(arena, mul(arena, i, 16), j);
-  EXPECT_EQ(done(div(arena, e, 16)), i);
+  EXPECT_EQ(done(floordiv(arena, e, 16)), i);
   EXPECT_EQ(done(mod(arena, e, 16)), j);
-  EXPECT_EQ(done(div(arena, e, 8)), done(add(arena, mul(arena, i, 2), div(arena, j, 8))));
-  EXPECT_EQ(done(add(arena, mul(arena, div(arena, e, 4), 4), mod(arena, e, 4))), done(e));
+  EXPECT_EQ(done(floordiv(arena, e, 8)), done(add(arena, mul(arena, i, 2), floordiv(arena, j, 8))));
+  EXPECT_EQ(done(add(arena, mul(arena, floordiv(arena, e, 4), 4), mod(arena, e, 4))), done(e));
 }
 
 TEST_F(Simplify, Int32DivisionWaitsForAProofThatNothingWraps) {
-  const ir::Expr e = div(arena, mul(arena, a, 16), 16);
+  const ir::Expr e = floordiv(arena, mul(arena, a, 16), 16);
   EXPECT_NE(done(e), a);
   facts.bound(a, -1000, 1000);
   EXPECT_EQ(done(e), a);
