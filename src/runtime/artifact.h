@@ -21,9 +21,9 @@ inline constexpr uint32_t kMaxRank = 8;
 inline constexpr uint32_t kMaxDims = 256;
 inline constexpr uint32_t kMaxKernels = 64;
 inline constexpr uint32_t kMaxKernelParams = 512;
-inline constexpr uint32_t kMaxStrideSlots = 512;       // ranks of all tensors together
-inline constexpr uint32_t kMaxParameterBytes = 4096;   // the driver's limit on sm_60 and later
-inline constexpr uint32_t kMaxTensorMaps = 16;         // per kernel
+inline constexpr uint32_t kMaxStrideSlots = 512;      // ranks of all tensors together
+inline constexpr uint32_t kMaxParameterBytes = 4096;  // the driver's limit on sm_60 and later
+inline constexpr uint32_t kMaxTensorMaps = 16;        // per kernel
 inline constexpr uint32_t kTensorMapBytes = 128;
 
 // Enum values below are part of the format; never reuse one.
@@ -83,18 +83,18 @@ struct Slot {
   Expr expr;
 };
 
-enum class Swizzle : uint8_t { none = 0, b32 = 1, b64 = 2, b128 = 3 };         // the driver's numbers
+enum class Swizzle : uint8_t { none = 0, b32 = 1, b64 = 2, b128 = 3 };  // the driver's numbers
 enum class L2Promotion : uint8_t { none = 0, b64 = 1, b128 = 2, b256 = 3 };
 
-// How to encode one TMA descriptor (tiled, no interleave, zero fill). Dims innermost first. A tensor without elements gets
-// a descriptor that must not be read through: the kernel issues no copy from it.
+// How to encode one TMA descriptor (tiled, no interleave, zero fill). Dims innermost first. A tensor without elements
+// gets a descriptor that must not be read through: the kernel issues no copy from it.
 struct TensorMapRecipe {
-  uint16_t param = 0;       // the tensor whose pointer it starts at
-  Expr offset;              // elements added to the pointer; may be absent
+  uint16_t param = 0;  // the tensor whose pointer it starts at
+  Expr offset;         // elements added to the pointer; may be absent
   DType dtype = DType::none;
-  uint8_t rank = 0;         // 1 to 5
-  Expr dims[5];             // elements
-  Expr strides[5];          // bytes; [0] is unused, [i] is the distance along dim i
+  uint8_t rank = 0;  // 1 to 5
+  Expr dims[5];      // elements
+  Expr strides[5];   // bytes; [0] is unused, [i] is the distance along dim i
   uint32_t box[5] = {};
   uint32_t element_strides[5] = {1, 1, 1, 1, 1};
   Swizzle swizzle = Swizzle::none;
@@ -102,8 +102,8 @@ struct TensorMapRecipe {
 };
 
 // Driver features that a kernel cannot do without.
-inline constexpr uint32_t kNeedsLaunchEx = 1u << 0;    // clusters, PDL
-inline constexpr uint32_t kNeedsTensorMap = 1u << 1;   // cuTensorMapEncodeTiled
+inline constexpr uint32_t kNeedsLaunchEx = 1u << 0;   // clusters, PDL
+inline constexpr uint32_t kNeedsTensorMap = 1u << 1;  // cuTensorMapEncodeTiled
 
 inline constexpr uint32_t kKernelPdl = 1u << 0;          // the code waits for the grid before it: PDL may be set
 inline constexpr uint32_t kKernelCooperative = 1u << 1;  // grid barrier: all blocks must be resident
@@ -118,7 +118,7 @@ struct Kernel {
   uint32_t attributes = 0;    // kKernel*
   std::vector<Slot> slots;
   std::vector<TensorMapRecipe> tensor_maps;
-  Expr work;                  // CPU: estimated nanoseconds of the whole launch on one core; may be absent
+  Expr work;  // CPU: estimated nanoseconds of the whole launch on one core; may be absent
 };
 
 struct Workspace {
@@ -135,16 +135,16 @@ struct Provenance {
 
 struct Artifact {
   CodeKind kind = CodeKind::cubin;
-  std::string target;                  // as targets are written: sm_90a, x86-64-v3, ...
+  std::string target;  // as targets are written: sm_90a, x86-64-v3, ...
   std::vector<uint8_t> code;
   std::vector<Param> params;
   std::vector<Dim> dims;
-  std::vector<Kernel> kernels;         // launched in order
-  Expr guard;                          // further condition on dims, strides and alignments; absent: always true
+  std::vector<Kernel> kernels;  // launched in order
+  Expr guard;                   // further condition on dims, strides and alignments; absent: always true
   Workspace workspace;
-  Expr diagnostics_bytes;              // ring for print and assert at the end of the workspace; absent: none
+  Expr diagnostics_bytes;  // ring for print and assert at the end of the workspace; absent: none
   std::vector<Instruction> bytecode;
-  std::string configuration;           // resolved configuration, JSON text
+  std::string configuration;  // resolved configuration, JSON text
   Provenance provenance;
 };
 
@@ -159,7 +159,8 @@ std::string signature_hash(const Artifact& artifact);
 // Little-endian bytes that end with their SHA-256. The same artifact always gives the same bytes.
 Result<std::vector<uint8_t>> serialize(const Artifact& artifact);
 
-// The artifact of those bytes, verified; anything else is CORRUPT. A foreign format version is CORRUPT too, and says so.
+// The artifact of those bytes, verified; anything else is CORRUPT. A foreign format version is CORRUPT too, and says
+// so.
 Result<ArtifactPtr> deserialize(std::span<const uint8_t> bytes);
 
 }  // namespace tilert::runtime

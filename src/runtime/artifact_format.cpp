@@ -215,8 +215,8 @@ Result<ArtifactPtr> deserialize(std::span<const uint8_t> bytes) {
   std::memcpy(&flags, bytes.data() + sizeof kMagic + 4, sizeof flags);
   std::memcpy(&total, bytes.data() + sizeof kMagic + 8, sizeof total);
   if (version != kArtifactVersion || flags != 0) {
-    return make_error(Code::kCorrupt, "a cached kernel has format version {}.{}; this library reads {}.0", version, flags,
-                      kArtifactVersion);
+    return make_error(Code::kCorrupt, "a cached kernel has format version {}.{}; this library reads {}.0", version,
+                      flags, kArtifactVersion);
   }
   if (total != bytes.size()) return corrupt("its length is not the one it states");
   const auto body = bytes.first(bytes.size() - kDigestBytes);

@@ -97,7 +97,8 @@ class Verifier {
     }
     for (const TensorDim& dim : param.dims) {
       TILERT_TRY(check_expr(dim.size, dims_only_));
-      if (dim.rule < StrideRule::contiguous || dim.rule > StrideRule::free) return wrong("a stride of '{}'", param.name);
+      if (dim.rule < StrideRule::contiguous || dim.rule > StrideRule::free)
+        return wrong("a stride of '{}'", param.name);
       if (dim.rule == StrideRule::given) TILERT_TRY(check_expr(dim.stride, dims_only_));
     }
     return {};
@@ -115,7 +116,8 @@ class Verifier {
       cluster *= kernel.cluster[i];
     }
     if (threads > 1024 || cluster > 16) return wrong("block or cluster size of '{}'", kernel.entry);
-    if (kernel.slots.size() > kMaxKernelParams) return wrong("{} parameters of '{}'", kernel.slots.size(), kernel.entry);
+    if (kernel.slots.size() > kMaxKernelParams)
+      return wrong("{} parameters of '{}'", kernel.slots.size(), kernel.entry);
     if (kernel.tensor_maps.size() > kMaxTensorMaps) return wrong("tensor maps of '{}'", kernel.entry);
     const bool cpu = artifact_.kind == CodeKind::cpu_object;
     const bool cooperative = (kernel.attributes & kKernelCooperative) != 0;
@@ -130,8 +132,7 @@ class Verifier {
 
   Status check_slot(const Slot& slot, const Kernel& kernel, uint32_t* bytes) const {
     const auto is_kind = [&](bool scalar) {
-      return slot.index < artifact_.params.size() &&
-             (artifact_.params[slot.index].kind == ParamKind::scalar) == scalar;
+      return slot.index < artifact_.params.size() && (artifact_.params[slot.index].kind == ParamKind::scalar) == scalar;
     };
     uint32_t width = slot.bytes;
     bool ok = false;
@@ -143,9 +144,7 @@ class Verifier {
         break;
       case SlotKind::expression: ok = width == 4 || width == 8; break;
       case SlotKind::workspace: ok = width == 8; break;
-      case SlotKind::tensor_map:
-        ok = slot.index < kernel.tensor_maps.size() && slot.bytes == kTensorMapBytes;
-        break;
+      case SlotKind::tensor_map: ok = slot.index < kernel.tensor_maps.size() && slot.bytes == kTensorMapBytes; break;
     }
     if (!ok) return wrong("a parameter of kernel '{}' is out of range", kernel.entry);
     if (slot.kind == SlotKind::expression) TILERT_TRY(check_expr(slot.expr, all_));

@@ -15,10 +15,10 @@ struct OpInfo {
 
 const OpInfo* op_info(Op op) {
   switch (op) {
-#define TILERT_BYTECODE(name, number, pops, pushes) \
-  case Op::name: {                                  \
+#define TILERT_BYTECODE(name, number, pops, pushes)    \
+  case Op::name: {                                     \
     static constexpr OpInfo info{#name, pops, pushes}; \
-    return &info;                                   \
+    return &info;                                      \
   }
 #include "runtime/bytecode.def"
 #undef TILERT_BYTECODE

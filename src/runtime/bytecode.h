@@ -37,14 +37,15 @@ struct Expr {
   bool operator==(const Expr&) const = default;
 };
 
-inline constexpr int kMaxStack = 32;   // deepest stack of an expression
-inline constexpr int kMaxLocals = 16;  // values kept aside by set_local
+inline constexpr int kMaxStack = 32;                   // deepest stack of an expression
+inline constexpr int kMaxLocals = 16;                  // values kept aside by set_local
 inline constexpr int64_t kMaxPointerAlignment = 4096;  // what alignment() of a null or well aligned pointer gives
 
 // What an expression may read. Parameters are counted together, in the order of the signature.
 struct BytecodeLimits {
   uint32_t dims = 0;
-  std::span<const int32_t> tensor_ranks;  // by parameter; -1 where the parameter is an integer scalar, -2 another scalar
+  std::span<const int32_t>
+      tensor_ranks;  // by parameter; -1 where the parameter is an integer scalar, -2 another scalar
 };
 
 // Checks indexes, stack depth, locals set before use, and that exactly one value remains.
@@ -53,9 +54,11 @@ Status verify_bytecode(std::span<const Instruction> code, Expr expr, const Bytec
 // The values behind the operands. strides[p] is read only for tensors whose strides an expression reads.
 struct BytecodeInputs {
   const int64_t* dims = nullptr;
-  const int64_t* const* strides = nullptr;  // by parameter: elements, one per dim
-  const int64_t* scalars = nullptr;         // by parameter: sign or zero extended
-  const void* const* pointers = nullptr;    // by parameter
+  // By parameter: elements, one per dim. Of a dim with one element, or of a tensor without elements, a multiple of 4096
+  // (1 where innermost), whatever the argument says: nothing steps along it.
+  const int64_t* const* strides = nullptr;
+  const int64_t* scalars = nullptr;       // by parameter: sign or zero extended
+  const void* const* pointers = nullptr;  // by parameter
 };
 
 // The value of a verified expression. Arithmetic wraps; x/0 = 0 and x%0 = x; division floors. Allocates nothing.

@@ -119,9 +119,12 @@ Result<Expr> BytecodeBuilder::try_emit(Value root) {
   int depth = 0, deepest = 0;
   for (uint32_t i = begin; i < begin + count; ++i) {
     const Op op = code_[i].op;
-    if (is_leaf(op) || op == Op::get_local) ++depth;
-    else if (op == Op::select) depth -= 2;
-    else if (op != Op::set_local && op != Op::logical_not) --depth;
+    if (is_leaf(op) || op == Op::get_local)
+      ++depth;
+    else if (op == Op::select)
+      depth -= 2;
+    else if (op != Op::set_local && op != Op::logical_not)
+      --depth;
     deepest = std::max(deepest, depth);
   }
   if (deepest > kMaxStack) {

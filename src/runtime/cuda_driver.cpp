@@ -31,8 +31,8 @@ Status fill_table(CudaDriver& driver) {
     missing += missing.empty() ? name : std::string(", ") + name;
   };
   constexpr bool r = true, o = false;
-#define TILERT_CUDA_ENTRY(name, symbol, version, required, parameters)                           \
-  driver.name = reinterpret_cast<CuResult(*) parameters>(lookup.find(#name, #symbol, version));  \
+#define TILERT_CUDA_ENTRY(name, symbol, version, required, parameters)                          \
+  driver.name = reinterpret_cast<CuResult(*) parameters>(lookup.find(#name, #symbol, version)); \
   need(reinterpret_cast<const void*>(driver.name), #name, required);
 #include "runtime/cuda_driver.def"
 #undef TILERT_CUDA_ENTRY
@@ -80,8 +80,8 @@ std::string CudaDriver::describe(CuResult code) const {
 }
 
 Error CudaDriver::error(CuResult code, std::string_view what) const {
-  return make_error(code == kCuOutOfMemory ? Code::kOutOfMemory : Code::kDriver, "the CUDA driver failed to {}: {}", what,
-                    describe(code));
+  return make_error(code == kCuOutOfMemory ? Code::kOutOfMemory : Code::kDriver, "the CUDA driver failed to {}: {}",
+                    what, describe(code));
 }
 
 Status CudaDriver::check(CuResult code, std::string_view what) const {

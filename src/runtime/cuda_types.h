@@ -37,6 +37,7 @@ struct CuUuid {
   uint8_t bytes[16];
 };
 
+// Encoded at addresses that are multiples of 64; later headers declare 128, which nothing needs.
 struct alignas(64) CuTensorMap {
   uint64_t opaque[16];
 };
@@ -46,7 +47,7 @@ inline constexpr int32_t kCuAttributeCooperative = 2;
 inline constexpr int32_t kCuAttributePdl = 6;
 inline constexpr int32_t kCuAttributePriority = 8;
 
-union CuLaunchAttributeValue {
+union alignas(8) CuLaunchAttributeValue {
   char pad[64];
   int32_t flag;  // cooperative, PDL, priority
   uint32_t cluster[3];

@@ -25,17 +25,20 @@ Result<std::shared_ptr<Device>> Device::open(DeviceOptions options) {
 // context stays: releasing the last reference would destroy it under the graph.
 Device::~Device() {
   if (!retained_ || forked()) return;
-  const bool pinned = std::any_of(modules_.begin(), modules_.end(), [](const auto& module) { return module->pinned.load(); });
-  if (!pinned) driver_->cuDevicePrimaryCtxRelease(device_);  // at exit the driver may be gone: its answer changes nothing
+  const bool pinned =
+      std::any_of(modules_.begin(), modules_.end(), [](const auto& module) { return module->pinned.load(); });
+  if (!pinned)
+    driver_->cuDevicePrimaryCtxRelease(device_);  // at exit the driver may be gone: its answer changes nothing
 }
 
 bool Device::forked() const { return generation_ != fork_generation(); }
 
 Status Device::check_alive() const {
   if (!forked()) return {};
-  return make_error(Code::kForked,
-                    "device '{}' was opened before fork(); a child process opens its own (compiled kernels can be reused)",
-                    facts_.name);
+  return make_error(
+      Code::kForked,
+      "device '{}' was opened before fork(); a child process opens its own (compiled kernels can be reused)",
+      facts_.name);
 }
 
 void Device::adopt(std::shared_ptr<LoadedModule> module) {

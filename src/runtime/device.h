@@ -1,5 +1,5 @@
-// A device: one CUDA context, or this machine's CPU with its threads. It owns every module that was loaded into it until
-// trim() finds it released and not pinned. Not here: what a Loaded is (loaded.h), launching (launch.h).
+// A device: one CUDA context, or this machine's CPU with its threads. It owns every module that was loaded into it
+// until trim() finds it released and not pinned. Not here: what a Loaded is (loaded.h), launching (launch.h).
 #pragma once
 
 #include <array>
@@ -37,7 +37,11 @@ class CpuObject {
 using CpuLoader = std::function<Result<std::unique_ptr<CpuObject>>(const Artifact&)>;
 
 enum class DeviceKind : int32_t { cpu = TILERT_DEVICE_CPU, cuda = TILERT_DEVICE_CUDA };
-enum class Binding : int32_t { primary = TILERT_BIND_PRIMARY, current = TILERT_BIND_CURRENT, given = TILERT_BIND_GIVEN };
+enum class Binding : int32_t {
+  primary = TILERT_BIND_PRIMARY,
+  current = TILERT_BIND_CURRENT,
+  given = TILERT_BIND_GIVEN
+};
 
 struct DeviceOptions {
   DeviceKind kind = DeviceKind::cpu;
@@ -90,8 +94,8 @@ class Device : public std::enable_shared_from_this<Device> {
   bool forked() const;
   Status check_alive() const;  // FORKED in a child of the process that opened it
 
-  // Loads the variants of one kernel, resolves their functions and sets their attributes, so that a launch is one driver
-  // call a kernel. All or nothing. Touches no stream; a capture on another thread goes on.
+  // Loads the variants of one kernel, resolves their functions and sets their attributes, so that a launch is one
+  // driver call a kernel. All or nothing. Touches no stream; a capture on another thread goes on.
   Result<LoadedPtr> load(std::span<const ArtifactPtr> variants);
 
   // Unloads what is released and not pinned; returns how many modules. May wait for running kernels.
@@ -128,7 +132,8 @@ class Device : public std::enable_shared_from_this<Device> {
   std::shared_ptr<ScratchArena> scratch_;
 };
 
-// Whether code for `target` runs on a device of that compute capability, by its kind. Empty where it does, else why not.
+// Whether code for `target` runs on a device of that compute capability, by its kind. Empty where it does, else why
+// not.
 std::string why_target_does_not_fit(CodeKind kind, const std::string& target, int major, int minor);
 
 }  // namespace tilert::runtime

@@ -37,7 +37,8 @@ std::string processor_name() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
     const size_t colon = line.find(':');
-    if (line.rfind("model name", 0) == 0 && colon != std::string::npos && colon + 2 <= line.size()) return line.substr(colon + 2);
+    if (line.rfind("model name", 0) == 0 && colon != std::string::npos && colon + 2 <= line.size())
+      return line.substr(colon + 2);
   }
   return "CPU";
 }
@@ -63,12 +64,15 @@ Status Device::open_cpu(DeviceOptions& options) {
   return {};
 }
 
-Result<std::unique_ptr<CpuObject>> Device::load_cpu_object(const Artifact& artifact) const { return cpu_loader_(artifact); }
+Result<std::unique_ptr<CpuObject>> Device::load_cpu_object(const Artifact& artifact) const {
+  return cpu_loader_(artifact);
+}
 
 Status load_cpu_module(Device& device, LoadedVariant& variant) {
   const Artifact& artifact = *variant.artifact;
   if (artifact.kind != CodeKind::cpu_object) {
-    return make_error(Code::kInvalidArgument, "a kernel compiled for '{}' cannot be loaded on the CPU", artifact.target);
+    return make_error(Code::kInvalidArgument, "a kernel compiled for '{}' cannot be loaded on the CPU",
+                      artifact.target);
   }
   auto module = std::make_shared<LoadedModule>();
   TILERT_ASSIGN(module->object, device.load_cpu_object(artifact));

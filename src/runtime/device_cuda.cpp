@@ -15,7 +15,8 @@ Result<CuDevice> device_by_uuid(const CudaDriver& driver, int count, const std::
     TILERT_TRY(driver.check(driver.cuDeviceGetUuid(&found, device), "tell the UUID of a device"));
     if (std::memcmp(found.bytes, uuid.data(), uuid.size()) == 0) return device;
   }
-  return make_error(Code::kUnavailable, "none of the {} CUDA devices that this process sees has the UUID asked for", count);
+  return make_error(Code::kUnavailable, "none of the {} CUDA devices that this process sees has the UUID asked for",
+                    count);
 }
 
 Result<CuDevice> primary_device(const CudaDriver& driver, const DeviceOptions& options) {

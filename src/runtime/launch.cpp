@@ -13,8 +13,8 @@ Code check_workspace(const LaunchState& state) {
   const int64_t bytes = state.value(state.variant->workspace);
   if (bytes <= 0) return Code::kOk;
   if (info.workspace == nullptr || info.workspace_bytes < static_cast<uint64_t>(bytes)) {
-    return refuse(info, Code::kInvalidArgument, -1, -1, "the launch needs a workspace of {} bytes; {} were given", bytes,
-                  info.workspace == nullptr ? 0 : info.workspace_bytes);
+    return refuse(info, Code::kInvalidArgument, -1, -1, "the launch needs a workspace of {} bytes; {} were given",
+                  bytes, info.workspace == nullptr ? 0 : info.workspace_bytes);
   }
   if (reinterpret_cast<uintptr_t>(info.workspace) % recipe.alignment == 0) return Code::kOk;
   return refuse(info, Code::kAlignment, -1, -1, "the workspace is aligned to {} bytes; the kernel needs {}",
@@ -54,7 +54,8 @@ Code export_launch(const Loaded& loaded, const tilert_launch_info& info, tilert_
   const auto& kernels = state.variant->kernels;
   record.kernel_count = static_cast<uint32_t>(kernels.size());
   if (record.kernel_index >= kernels.size()) {
-    return refuse(info, Code::kInvalidArgument, -1, -1, "kernel {} of a program of {}", record.kernel_index, kernels.size());
+    return refuse(info, Code::kInvalidArgument, -1, -1, "kernel {} of a program of {}", record.kernel_index,
+                  kernels.size());
   }
   const PreparedKernel& kernel = kernels[record.kernel_index];
   Grid grid;
@@ -76,8 +77,9 @@ Code export_launch(const Loaded& loaded, const tilert_launch_info& info, tilert_
   if (record.parameters == nullptr) return Code::kOk;
   const bool aligned = reinterpret_cast<uintptr_t>(record.parameters) % 64 == 0;
   if (room < kernel.parameter_bytes || !aligned) {
-    return refuse(info, Code::kInvalidArgument, -1, -1, "the parameters take {} bytes aligned to 64; the buffer has {}{}",
-                  kernel.parameter_bytes, room, aligned ? "" : " and is not so aligned");
+    return refuse(info, Code::kInvalidArgument, -1, -1,
+                  "the parameters take {} bytes aligned to 64; the buffer has {}{}", kernel.parameter_bytes, room,
+                  aligned ? "" : " and is not so aligned");
   }
   return pack_parameters(state, kernel, static_cast<uint8_t*>(record.parameters));
 }
@@ -96,7 +98,8 @@ Result<WorkspaceNeed> workspace(const Artifact& artifact, std::span<const int64_
   const auto bytes = [&](Expr expr) {
     return expr ? static_cast<uint64_t>(std::max<int64_t>(evaluate(artifact.bytecode.data(), expr, inputs), 0)) : 0;
   };
-  return WorkspaceNeed{bytes(artifact.workspace.bytes), bytes(artifact.workspace.zero_bytes), artifact.workspace.alignment};
+  return WorkspaceNeed{bytes(artifact.workspace.bytes), bytes(artifact.workspace.zero_bytes),
+                       artifact.workspace.alignment};
 }
 
 }  // namespace tilert::runtime

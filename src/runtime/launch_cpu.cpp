@@ -40,7 +40,8 @@ Code run_kernel(const LaunchState& state, const PreparedKernel& kernel) {
 
 Code launch_cpu(const LaunchState& state) {
   if (state.info.stream != nullptr) {
-    return refuse(state.info, Code::kInvalidArgument, -1, -1, "the stream of a CPU launch is NULL: it runs to completion");
+    return refuse(state.info, Code::kInvalidArgument, -1, -1,
+                  "the stream of a CPU launch is NULL: it runs to completion");
   }
   for (const PreparedKernel& kernel : state.variant->kernels) {
     if (const Code code = run_kernel(state, kernel); code != Code::kOk) return code;

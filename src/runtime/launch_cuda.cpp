@@ -1,7 +1,5 @@
-// The driver call. A launch on a stream of its own asks for capture and launches, nothing else; the legacy stream and the
-// per-thread stream are those of the current context, so there the bound context is made current around it.
-#include <optional>
-
+// The driver call. A launch on a stream of its own asks for capture and launches, nothing else; the legacy stream and
+// the per-thread stream are those of the current context, so there the bound context is made current around it.
 #include "runtime/launch_state.h"
 
 namespace tilert::runtime {
@@ -82,7 +80,8 @@ CuResult call(const CudaDriver& driver, const PreparedKernel& kernel, const Grid
   *unavailable = attributes.count > 1 || !attributes.cooperative || driver.cuLaunchCooperativeKernel == nullptr;
   if (*unavailable) return kCuSuccess;
   return driver.cuLaunchCooperativeKernel(kernel.function, extent(0), extent(1), extent(2), recipe.threads[0],
-                                          recipe.threads[1], recipe.threads[2], recipe.shared_bytes, stream, parameters);
+                                          recipe.threads[1], recipe.threads[2], recipe.shared_bytes, stream,
+                                          parameters);
 }
 
 Code driver_failure(const LaunchState& state, CuResult code, const char* what) {
@@ -98,13 +97,16 @@ Code driver_failure(const LaunchState& state, CuResult code, const char* what) {
 class Launcher {
  public:
   Launcher(const LaunchState& state, const Wishes& wishes)
-      : state_(state), wishes_(wishes), driver_(*state.loaded.device().driver()),
+      : state_(state),
+        wishes_(wishes),
+        driver_(*state.loaded.device().driver()),
         stream_(static_cast<CuStream>(state.info.stream)) {}
 
-  // kOk, or a refusal of ours; `*result` holds what the driver said.
+  // kOk, or a refusal of ours; `*result` holds what the driver said. Capture is asked for when there is something to
+  // launch: what is refused, or has no blocks, touches no driver.
   Code run(CuResult* result) {
-    *result = ask_capture();
-    for (; *result == kCuSuccess && next_ < state_.variant->kernels.size(); ++next_) {
+    *result = kCuSuccess;
+    for (; next_ < state_.variant->kernels.size(); ++next_) {
       const Code code = run_kernel(state_.variant->kernels[next_], result);
       if (code != Code::kOk) return code;
       if (*result != kCuSuccess) return Code::kOk;
@@ -116,10 +118,11 @@ class Launcher {
   // A captured launch may be replayed until the context ends.
   CuResult ask_capture() {
     std::atomic<bool>& pinned = state_.variant->module->pinned;
-    if (pinned.load(std::memory_order_relaxed)) return kCuSuccess;
+    if (asked_ || pinned.load(std::memory_order_relaxed)) return kCuSuccess;
     int32_t status = kCuCaptureNone;
     const CuResult result = driver_.cuStreamIsCapturing(stream_, &status);
-    if (result == kCuSuccess && status != kCuCaptureNone) pinned.store(true, std::memory_order_release);
+    asked_ = result == kCuSuccess;
+    if (asked_ && status != kCuCaptureNone) pinned.store(true, std::memory_order_release);
     return result;
   }
 
@@ -131,6 +134,8 @@ class Launcher {
     void* parameters[kMaxKernelParams];
     if (const Code code = pack_parameters(state_, kernel, bytes); code != Code::kOk) return code;
     for (size_t i = 0; i < kernel.slots.size(); ++i) parameters[i] = bytes + kernel.slots[i].offset;
+    *result = ask_capture();
+    if (*result != kCuSuccess) return Code::kOk;
     Attributes attributes;
     collect(kernel, wishes_, &attributes);
     bool unavailable = false;
@@ -146,6 +151,7 @@ class Launcher {
   const CudaDriver& driver_;
   const CuStream stream_;
   size_t next_ = 0;
+  bool asked_ = false;
 };
 
 // NULL and the driver's constants for the legacy and the per-thread stream.
@@ -172,7 +178,8 @@ Code launch_cuda(const LaunchState& state) {
   }
   // Here too where the thread has another context, or none, and the driver minded.
   const CurrentContext current(*device.driver(), device.context());
-  if (current.result() != kCuSuccess) return driver_failure(state, current.result(), "make the device's context current");
+  if (current.result() != kCuSuccess)
+    return driver_failure(state, current.result(), "make the device's context current");
   const Code code = launcher.run(&result);
   if (code != Code::kOk || result == kCuSuccess) return code;
   return driver_failure(state, result, "launch");

@@ -1,4 +1,5 @@
-// What TILERT_LAUNCH_DEBUG_POINTERS adds: where each pointer's memory is, and whether written parameters overlap others.
+// What TILERT_LAUNCH_DEBUG_POINTERS adds: where each pointer's memory is, and whether written parameters overlap
+// others.
 #include "runtime/launch_state.h"
 
 namespace tilert::runtime {
@@ -46,7 +47,8 @@ Code check_place(const LaunchState& state, uint32_t index) {
   if (code == kCuSuccess && ordinal == device.facts().ordinal) return Code::kOk;
   return refuse(state.info, Code::kInvalidArgument, static_cast<int32_t>(index), -1,
                 "'{}' is {}; the kernel runs on CUDA device {}", state.param(index).name,
-                code != kCuSuccess ? "no memory that the driver knows" : "memory of another device", device.facts().ordinal);
+                code != kCuSuccess ? "no memory that the driver knows" : "memory of another device",
+                device.facts().ordinal);
 }
 
 }  // namespace

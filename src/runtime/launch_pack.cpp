@@ -6,7 +6,7 @@ namespace {
 
 constexpr int64_t kMaxGridX = INT32_MAX;
 constexpr int64_t kMaxGridYZ = 65535;
-constexpr int kTileBytes = 16;  // what the copy engine wants of addresses and strides
+constexpr int kTileBytes = 16;          // what the copy engine wants of addresses and strides
 constexpr uintptr_t kNoAddress = 4096;  // stands for the address of a tensor without elements; never read through
 
 Code encode_map(const LaunchState& state, const PreparedMap& map, uint8_t* out) {
@@ -33,12 +33,14 @@ Code encode_map(const LaunchState& state, const PreparedMap& map, uint8_t* out) 
   address += static_cast<uintptr_t>(state.value(map.offset) * static_cast<int64_t>(map.element_bytes));
   if (empty) address = kNoAddress;
   if (address % kTileBytes != 0) {
-    return refuse(state.info, Code::kAlignment, argument, -1, "'{}': the copy engine needs an address aligned to {} bytes",
-                  state.param(recipe.param).name, kTileBytes);
+    return refuse(state.info, Code::kAlignment, argument, -1,
+                  "'{}': the copy engine needs an address aligned to {} bytes", state.param(recipe.param).name,
+                  kTileBytes);
   }
-  const CuResult code = driver.cuTensorMapEncodeTiled(
-      reinterpret_cast<CuTensorMap*>(out), map.element_type, recipe.rank, reinterpret_cast<void*>(address), dims, strides,
-      recipe.box, recipe.element_strides, 0, static_cast<int32_t>(recipe.swizzle), static_cast<int32_t>(recipe.l2), 0);
+  const CuResult code =
+      driver.cuTensorMapEncodeTiled(reinterpret_cast<CuTensorMap*>(out), map.element_type, recipe.rank,
+                                    reinterpret_cast<void*>(address), dims, strides, recipe.box, recipe.element_strides,
+                                    0, static_cast<int32_t>(recipe.swizzle), static_cast<int32_t>(recipe.l2), 0);
   if (code == kCuSuccess) return Code::kOk;
   refuse(state.info, Code::kDriver, argument, -1, "the driver refuses the tensor map of '{}' (code {})",
          state.param(recipe.param).name, code);

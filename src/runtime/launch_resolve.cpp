@@ -1,5 +1,5 @@
-// Argument checks and the choice of the variant. First what holds for every variant (signature, dims), then each variant
-// in the order of loading: the first that takes dims, shapes, strides, alignments and whose guard holds.
+// Argument checks and the choice of the variant. First what holds for every variant (signature, dims), then each
+// variant in the order of loading: the first that takes dims, shapes, strides, alignments and whose guard holds.
 #include "runtime/launch_state.h"
 
 namespace tilert::runtime {
@@ -39,8 +39,8 @@ Code check_tensor(const LaunchState& state, const PreparedParam& param, uint32_t
   const bool wrong_kind = argument.device_type == (device.is_cpu() ? TILERT_MEMORY_CUDA : TILERT_MEMORY_CPU);
   const bool wrong_device = argument.device_type == TILERT_MEMORY_CUDA && argument.device_id != device.facts().ordinal;
   if (!wrong_kind && !wrong_device) return Code::kOk;
-  return refuse(info, Code::kInvalidArgument, at, -1, "'{}' lies on device {}:{}, the kernel is loaded on {}:{}", name(),
-                argument.device_type == TILERT_MEMORY_CPU ? "cpu" : "cuda", argument.device_id,
+  return refuse(info, Code::kInvalidArgument, at, -1, "'{}' lies on device {}:{}, the kernel is loaded on {}:{}",
+                name(), argument.device_type == TILERT_MEMORY_CPU ? "cpu" : "cuda", argument.device_id,
                 device.is_cpu() ? "cpu" : "cuda", device.facts().ordinal);
 }
 
@@ -134,6 +134,12 @@ bool match_dims(LaunchState& state, const LoadedVariant& variant, Mismatch* mism
   return true;
 }
 
+// The stride that expressions read of a dim that is never stepped along: any would do, so it is one that every guard on
+// alignment likes.
+int64_t free_stride(int64_t dense, bool innermost) {
+  return innermost ? 1 : (dense + kMaxPointerAlignment - 1) / kMaxPointerAlignment * kMaxPointerAlignment;
+}
+
 // Shape, strides and alignment of one tensor. Dims of one element may have any stride; a tensor without elements any
 // stride and any pointer.
 bool match_tensor(LaunchState& state, const PreparedParam& param, int32_t index, Mismatch* mismatch) {
@@ -164,7 +170,7 @@ bool match_tensor(LaunchState& state, const PreparedParam& param, int32_t index,
         *mismatch = {Miss::row, index, d, given, param.bits};
         return false;
       }
-      if (kept != nullptr) kept[d] = given;
+      if (kept != nullptr) kept[d] = single ? free_stride(dense, d == param.rank - 1) : given;
       dense = single ? dense : given * sizes[d];
     }
   }
@@ -212,8 +218,8 @@ Code refuse_dims(const LaunchState& state, size_t variants) {
     at = std::min(end, fmt::format_to_n(at, end - at, " {}={}", dims[i].name, state.inputs.dims[i]).out);
   }
   *at = '\0';
-  return refuse(state.info, Code::kNotReady, -1, -1, "none of {} loaded variants takes{}: call tilert_prepare", variants,
-                at == text ? " these arguments" : text);
+  return refuse(state.info, Code::kNotReady, -1, -1, "none of {} loaded variants takes{}: call tilert_prepare",
+                variants, at == text ? " these arguments" : text);
 }
 
 Code report(const LaunchState& state, const Mismatch& why, size_t variants) {
@@ -221,24 +227,25 @@ Code report(const LaunchState& state, const Mismatch& why, size_t variants) {
   const auto& name = [&]() -> const std::string& { return state.param(static_cast<uint32_t>(why.argument)).name; };
   switch (why.miss) {
     case Miss::unresolved:
-      return refuse(info, Code::kInvalidArgument, -1, why.dim, "dim '{}' is neither given nor in the shape of an argument",
+      return refuse(info, Code::kInvalidArgument, -1, why.dim,
+                    "dim '{}' is neither given nor in the shape of an argument",
                     state.variant->dims[static_cast<size_t>(why.dim)].name);
     case Miss::null:
       return refuse(info, Code::kInvalidArgument, why.argument, -1, "'{}' is NULL but has elements", name());
     case Miss::shape:
-      return refuse(info, Code::kShape, why.argument, why.dim, "'{}' has size {} in dim {}; the dims say {}", name(), why.got,
-                    why.dim, why.wanted);
-    case Miss::stride:
-      return refuse(info, Code::kShape, why.argument, why.dim, "'{}' has stride {} in dim {}; the kernel takes {}", name(),
+      return refuse(info, Code::kShape, why.argument, why.dim, "'{}' has size {} in dim {}; the dims say {}", name(),
                     why.got, why.dim, why.wanted);
+    case Miss::stride:
+      return refuse(info, Code::kShape, why.argument, why.dim, "'{}' has stride {} in dim {}; the kernel takes {}",
+                    name(), why.got, why.dim, why.wanted);
     case Miss::row:
       return refuse(info, Code::kShape, why.argument, why.dim,
-                    "'{}' has stride {} in dim {}: rows of {}-bit elements start on a byte and are dense", name(), why.got,
-                    why.dim, why.wanted);
+                    "'{}' has stride {} in dim {}: rows of {}-bit elements start on a byte and are dense", name(),
+                    why.got, why.dim, why.wanted);
     case Miss::alignment:
       return refuse(info, Code::kAlignment, why.argument, -1,
-                    "'{}' is aligned to {} bytes; the loaded kernel needs {} (declare a smaller alignment, or move it)", name(),
-                    why.got, why.wanted);
+                    "'{}' is aligned to {} bytes; the loaded kernel needs {} (declare a smaller alignment, or move it)",
+                    name(), why.got, why.wanted);
     case Miss::none:
     case Miss::dims: break;
   }

@@ -18,9 +18,9 @@ struct LaunchState {
   BytecodeInputs inputs;
   uint32_t unresolved_count = 0;
   bool debug_pointers = false;
-  uint16_t unresolved[kMaxDims];       // dims that neither the caller nor a shape gives
-  int64_t dims[kMaxDims];              // used where some dim had to be resolved
-  int64_t scalars[kMaxParams];         // the following where the variant's expressions read them
+  uint16_t unresolved[kMaxDims];  // dims that neither the caller nor a shape gives
+  int64_t dims[kMaxDims];         // used where some dim had to be resolved
+  int64_t scalars[kMaxParams];    // the following where the variant's expressions read them
   const void* pointers[kMaxParams];
   const int64_t* strides[kMaxParams];
   int64_t stride_values[kMaxStrideSlots];
@@ -34,8 +34,8 @@ struct LaunchState {
 
 // Writes info.failure, where given, and returns the code. Formats into the caller's memory.
 template <class... Args>
-Code refuse(const tilert_launch_info& info, Code code, int32_t argument, int32_t dim, fmt::format_string<Args...> format,
-            Args&&... args) {
+Code refuse(const tilert_launch_info& info, Code code, int32_t argument, int32_t dim,
+            fmt::format_string<Args...> format, Args&&... args) {
   tilert_launch_failure* const failure = info.failure;
   if (failure == nullptr) return code;
   failure->status = static_cast<tilert_status>(code);

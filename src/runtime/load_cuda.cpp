@@ -1,4 +1,6 @@
 // Loading a cubin or PTX: module, functions, attributes, and the checks that a stale or foreign binary does not pass.
+#include <algorithm>
+
 #include "runtime/load_module.h"
 
 namespace tilert::runtime {
@@ -13,12 +15,13 @@ Status check_demands(const Device& device, const Artifact& artifact) {
   const CudaDriver& driver = *device.driver();
   const DeviceFacts& facts = device.facts();
   if (artifact.kind == CodeKind::cpu_object) {
-    return make_error(Code::kInvalidArgument, "a kernel compiled for the CPU ('{}') cannot be loaded on {}", artifact.target,
-                      facts.name);
+    return make_error(Code::kInvalidArgument, "a kernel compiled for the CPU ('{}') cannot be loaded on {}",
+                      artifact.target, facts.name);
   }
   const std::string why = why_target_does_not_fit(artifact.kind, artifact.target, facts.major, facts.minor);
   if (!why.empty()) {
-    return make_error(Code::kUnsupported, "a kernel compiled for '{}' does not run on {}: {}", artifact.target, facts.name, why);
+    return make_error(Code::kUnsupported, "a kernel compiled for '{}' does not run on {}: {}", artifact.target,
+                      facts.name, why);
   }
   for (const Kernel& kernel : artifact.kernels) {
     const bool cluster = kernel.cluster[0] * kernel.cluster[1] * kernel.cluster[2] > 1;
@@ -29,11 +32,12 @@ Status check_demands(const Device& device, const Artifact& artifact) {
                                                                                    : nullptr;
     if (missing != nullptr) {
       return make_error(Code::kUnavailable, "kernel '{}' needs {}, which the CUDA driver {} (CUDA {}.{}) does not have",
-                        kernel.entry, missing, driver.library.path(), driver.version / 1000, driver.version % 1000 / 10);
+                        kernel.entry, missing, driver.library.path(), driver.version / 1000,
+                        driver.version % 1000 / 10);
     }
     if (kernel.shared_bytes > facts.shared_bytes) {
-      return make_error(Code::kUnsupported, "kernel '{}' takes {} bytes of shared memory a block; {} has {}", kernel.entry,
-                        kernel.shared_bytes, facts.name, facts.shared_bytes);
+      return make_error(Code::kUnsupported, "kernel '{}' takes {} bytes of shared memory a block; {} has {}",
+                        kernel.entry, kernel.shared_bytes, facts.name, facts.shared_bytes);
     }
   }
   return {};
@@ -42,11 +46,13 @@ Status check_demands(const Device& device, const Artifact& artifact) {
 Error load_error(const Device& device, const Artifact& artifact, CuResult code, const char* log) {
   const CudaDriver& driver = *device.driver();
   if (is_capture_code(code)) {
-    return make_error(Code::kNotReady, "a kernel cannot be loaded while a stream is being captured ({}): prepare it before",
+    return make_error(Code::kNotReady,
+                      "a kernel cannot be loaded while a stream is being captured ({}): prepare it before",
                       driver.describe(code));
   }
-  Error error = driver.error(code, fmt::format("load a {} for '{}' on {}", artifact.kind == CodeKind::ptx ? "PTX" : "cubin",
-                                               artifact.target, device.facts().name));
+  Error error =
+      driver.error(code, fmt::format("load a {} for '{}' on {}", artifact.kind == CodeKind::ptx ? "PTX" : "cubin",
+                                     artifact.target, device.facts().name));
   error.log = log;
   return error;
 }
@@ -69,22 +75,31 @@ Status load_image(Device& device, const Artifact& artifact, CuModule* module) {
   return {};
 }
 
-// The parameters that the binary declares against those that the artifact will pass: a stale binary ends here.
-Status check_parameters(const CudaDriver& driver, const PreparedKernel& kernel) {
+// The parameters that the binary declares against those that the artifact will pass: a stale binary ends here. Offsets
+// are the binary's own word where the driver passes it on; they matter to who asks for the parameter bytes.
+Status check_parameters(const CudaDriver& driver, PreparedKernel& kernel) {
   if (driver.cuFuncGetParamInfo == nullptr) return {};
-  size_t offset = 0, bytes = 0;
+  size_t offset = 0, bytes = 0, end = 0;
   for (size_t i = 0; i < kernel.slots.size(); ++i) {
-    const PreparedSlot& slot = kernel.slots[i];
+    PreparedSlot& slot = kernel.slots[i];
     const CuResult code = driver.cuFuncGetParamInfo(kernel.function, i, &offset, &bytes);
-    if (code == kCuSuccess && offset == slot.offset && bytes == slot.bytes) continue;
     if (code != kCuSuccess && code != kCuInvalidValue) return driver.error(code, "describe a kernel's parameters");
-    return make_error(Code::kCorrupt,
-                      "the binary of kernel '{}' does not take the parameters that its artifact lists: parameter {} is "
-                      "{} bytes at {}, not {} at {}",
-                      kernel.kernel->entry, i, code == kCuSuccess ? bytes : 0, offset, slot.bytes, slot.offset);
+    const bool fits = code == kCuSuccess && bytes == slot.bytes && offset >= end &&
+                      offset + bytes <= kMaxParameterBytes && offset % std::min<size_t>(slot.bytes, 64) == 0;
+    if (!fits) {
+      return make_error(
+          Code::kCorrupt,
+          "the binary of kernel '{}' does not take the parameters that its artifact lists: number {} is {} "
+          "bytes, not {}",
+          kernel.kernel->entry, i, code == kCuSuccess ? bytes : 0, slot.bytes);
+    }
+    slot.offset = static_cast<uint32_t>(offset);
+    end = offset + bytes;
   }
+  kernel.parameter_bytes = static_cast<uint32_t>(end);
   if (driver.cuFuncGetParamInfo(kernel.function, kernel.slots.size(), &offset, &bytes) == kCuSuccess) {
-    return make_error(Code::kCorrupt, "the binary of kernel '{}' takes more than the {} parameters that its artifact lists",
+    return make_error(Code::kCorrupt,
+                      "the binary of kernel '{}' takes more than the {} parameters that its artifact lists",
                       kernel.kernel->entry, kernel.slots.size());
   }
   return {};

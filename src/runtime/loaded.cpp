@@ -79,7 +79,8 @@ PreparedKernel prepare_kernel(const Artifact& artifact, const Kernel& kernel) {
   for (const TensorMapRecipe& recipe : kernel.tensor_maps) out.maps.push_back(prepare_map(artifact, recipe));
   for (const Slot& slot : kernel.slots) {
     const uint32_t alignment = parameter_alignment(slot);
-    PreparedSlot prepared{slot.kind, slot.bytes, slot.index, (out.parameter_bytes + alignment - 1) / alignment * alignment,
+    PreparedSlot prepared{slot.kind, slot.bytes, slot.index,
+                          (out.parameter_bytes + alignment - 1) / alignment * alignment,
                           make_term(artifact, slot.expr)};
     out.parameter_bytes = prepared.offset + slot.bytes;
     out.slots.push_back(prepared);
@@ -106,6 +107,14 @@ std::shared_ptr<LoadedVariant> prepare_variant(const ArtifactPtr& artifact) {
   variant->guard = make_term(*artifact, artifact->guard);
   variant->workspace = make_term(*artifact, artifact->workspace.bytes);
   return variant;
+}
+
+Status check_loadable(const Artifact& artifact) {
+  TILERT_TRY(verify(artifact));
+  if (!artifact.diagnostics_bytes) return {};
+  return make_error(Code::kUnsupported,
+                    "a kernel with print or assert cannot be loaded by this version: leave them out, or run the program "
+                    "in the interpreter");
 }
 
 Status load_module(Device& device, LoadedVariant& variant) {
@@ -145,12 +154,13 @@ Status Loaded::add(std::span<const ArtifactPtr> variants) {
     }
     const auto loaded_already = [&](const auto& variant) { return variant->artifact == artifact; };
     if (std::any_of(table->variants.begin(), table->variants.end(), loaded_already)) continue;
-    status = verify(*artifact);
+    status = check_loadable(*artifact);
     if (!status) break;
     const std::string hash = signature_hash(*artifact);
     if (!signature.empty() && signature != hash) {
-      status = make_error(Code::kInternal,
-                          "variants of one kernel disagree about its parameters; please report it with the dump of both");
+      status =
+          make_error(Code::kInternal,
+                     "variants of one kernel disagree about its parameters; please report it with the dump of both");
       break;
     }
     signature = hash;
@@ -174,7 +184,8 @@ Status Loaded::add(std::span<const ArtifactPtr> variants) {
 
 bool Loaded::pinned() const {
   const auto& variants = table().variants;
-  return std::any_of(variants.begin(), variants.end(), [](const auto& variant) { return variant->module->pinned.load(); });
+  return std::any_of(variants.begin(), variants.end(),
+                     [](const auto& variant) { return variant->module->pinned.load(); });
 }
 
 void Loaded::unpin() {

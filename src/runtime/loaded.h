@@ -19,7 +19,7 @@ using CpuEntry = void (*)(const uint64_t* params, int64_t first_block, int64_t l
 
 // One extent or stride with the two common forms taken apart: a dim by index, or a constant.
 struct Term {
-  int32_t dim = -1;   // >= 0: that dim
+  int32_t dim = -1;  // >= 0: that dim
   bool general = false;
   int64_t value = 0;  // neither: this
   Expr expr;          // general: evaluated
@@ -30,12 +30,12 @@ struct PreparedParam {
   DType dtype = DType::none;
   uint8_t bits = 0;
   uint8_t rank = 0;
-  bool contiguous = true;      // every dim's rule
-  uint32_t alignment_mask = 0; // alignment - 1
+  bool contiguous = true;       // every dim's rule
+  uint32_t alignment_mask = 0;  // alignment - 1
   std::array<Term, kMaxRank> sizes;
   std::array<Term, kMaxRank> strides;  // where the rule is given
   std::array<StrideRule, kMaxRank> rules{};
-  uint16_t stride_slot = 0;    // first of its strides among all parameters'
+  uint16_t stride_slot = 0;  // first of its strides among all parameters'
 };
 
 struct PreparedSlot {
@@ -63,7 +63,7 @@ struct PreparedKernel {
   std::vector<PreparedMap> maps;
   Term work;
   uint32_t parameter_bytes = 0;
-  bool cluster = false;      // of more than one block
+  bool cluster = false;  // of more than one block
   // As the driver tells, for introspection; 0 on a CPU.
   uint32_t registers = 0, local_bytes = 0, static_shared_bytes = 0;
 };
@@ -96,8 +96,8 @@ class Loaded {
   Loaded(const Loaded&) = delete;
   Loaded& operator=(const Loaded&) = delete;
 
-  // Loads more variants of the same kernel; launches see all of them or none. A variant that is loaded already (the same
-  // artifact object) is skipped. Variants are tried in the order in which they came.
+  // Loads more variants of the same kernel; launches see all of them or none. A variant that is loaded already (the
+  // same artifact object) is skipped. Variants are tried in the order in which they came.
   Status add(std::span<const ArtifactPtr> variants);
 
   const VariantTable& table() const { return *table_.load(std::memory_order_acquire); }
@@ -110,8 +110,8 @@ class Loaded {
 
   std::shared_ptr<Device> device_;
   std::atomic<const VariantTable*> table_{nullptr};
-  std::mutex mutex_;                                    // of adding
-  std::vector<std::unique_ptr<VariantTable>> tables_;   // all that were ever published: a launch may still read one
+  std::mutex mutex_;                                   // of adding
+  std::vector<std::unique_ptr<VariantTable>> tables_;  // all that were ever published: a launch may still read one
   std::string signature_;
 };
 

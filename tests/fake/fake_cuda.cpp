@@ -16,18 +16,19 @@ To* as(From* object) {
 }
 
 // Between BEGIN and the end of an entry point: counted, and answered where scripted.
-#define BEGIN(name)                                                            \
-  static fake::Entry& this_entry = fake::entry(#name);                         \
-  this_entry.calls.fetch_add(1, std::memory_order_relaxed);                    \
-  if (fake::state().scripted.load(std::memory_order_relaxed)) {                \
-    if (const int code = fake::scripted_code(#name); code >= 0) return code;   \
+#define BEGIN(name)                                                          \
+  static fake::Entry& this_entry = fake::entry(#name);                       \
+  this_entry.calls.fetch_add(1, std::memory_order_relaxed);                  \
+  if (fake::state().scripted.load(std::memory_order_relaxed)) {              \
+    if (const int code = fake::scripted_code(#name); code >= 0) return code; \
   }
 
 using Lock = std::lock_guard<std::recursive_mutex>;
 
 fake::Device* device_at(int ordinal) {
   auto& devices = fake::state().devices;
-  return ordinal >= 0 && ordinal < static_cast<int>(devices.size()) ? devices[static_cast<size_t>(ordinal)].get() : nullptr;
+  return ordinal >= 0 && ordinal < static_cast<int>(devices.size()) ? devices[static_cast<size_t>(ordinal)].get()
+                                                                    : nullptr;
 }
 
 // Loading, unloading and the like end a capture of another thread in global mode, unless this thread is relaxed.
@@ -116,7 +117,9 @@ FAKE cuDriverGetVersion(int* version) {
 }
 FAKE cuGetErrorName(CuResult code, const char** text) {
   BEGIN(cuGetErrorName)
-  *text = code == kCuInvalidImage ? "CUDA_ERROR_INVALID_IMAGE" : code == 719 ? "CUDA_ERROR_LAUNCH_FAILED" : "CUDA_ERROR_FAKE";
+  *text = code == kCuInvalidImage ? "CUDA_ERROR_INVALID_IMAGE"
+          : code == 719           ? "CUDA_ERROR_LAUNCH_FAILED"
+                                  : "CUDA_ERROR_FAKE";
   return kCuSuccess;
 }
 FAKE cuGetErrorString(CuResult, const char** text) {
@@ -163,7 +166,8 @@ FAKE cuDevicePrimaryCtxRetain(CuContext* context, CuDevice device) {
 FAKE cuDevicePrimaryCtxRelease_v2(CuDevice device) {
   BEGIN(cuDevicePrimaryCtxRelease)
   const Lock lock(fake::state().mutex);
-  if (device_at(device) == nullptr || --device_at(device)->retains < 0) fake::violate("a primary context released too often");
+  if (device_at(device) == nullptr || --device_at(device)->retains < 0)
+    fake::violate("a primary context released too often");
   return kCuSuccess;
 }
 FAKE cuCtxGetCurrent(CuContext* context) {
@@ -308,7 +312,8 @@ FAKE cuTensorMapEncodeTiled(CuTensorMap* map, int32_t type, uint32_t rank, void*
                             const uint64_t* strides, const uint32_t* box, const uint32_t* element_strides,
                             int32_t interleave, int32_t swizzle, int32_t l2, int32_t fill) {
   BEGIN(cuTensorMapEncodeTiled)
-  if (reinterpret_cast<uintptr_t>(map) % 64 != 0 || reinterpret_cast<uintptr_t>(address) % 16 != 0) return kCuInvalidValue;
+  if (reinterpret_cast<uintptr_t>(map) % 64 != 0 || reinterpret_cast<uintptr_t>(address) % 16 != 0)
+    return kCuInvalidValue;
   FakeTensorMap out;
   std::memset(&out, 0, sizeof out);
   out.magic = kFakeTensorMapMagic;
@@ -337,8 +342,9 @@ FAKE cuCtxGetDevResource(CuContext context, CuDevResource* resource, int32_t typ
   const Lock lock(fake::state().mutex);
   auto* const object = as<fake::Context>(context);
   resource->type = type;
-  resource->sm_count = static_cast<uint32_t>(
-      object->multiprocessors != 0 ? object->multiprocessors : device_at(object->ordinal)->attributes[kCuDeviceMultiprocessors]);
+  resource->sm_count = static_cast<uint32_t>(object->multiprocessors != 0
+                                                 ? object->multiprocessors
+                                                 : device_at(object->ordinal)->attributes[kCuDeviceMultiprocessors]);
   return kCuSuccess;
 }
 

@@ -1,6 +1,6 @@
-// A CUDA driver for tests: a shared library with the driver's symbols, that keeps the driver's rules (contexts per thread,
-// modules per context, captures), records calls and answers as scripted. Opened by path, as the library opens libcuda;
-// a test opens the same file and steers it through the functions below (fake_cuda_api.h resolves them).
+// A CUDA driver for tests: a shared library with the driver's symbols, that keeps the driver's rules (contexts per
+// thread, modules per context, captures), records calls and answers as scripted. Opened by path, as the library opens
+// libcuda; a test opens the same file and steers it through the functions below (fake_cuda_api.h resolves them).
 //
 // A module image is text: "fake sm_90a\n" and then one line per kernel: its name, and the bytes of each parameter.
 //   "fake sm_90a\nadd 8 8 8 4\nscale 8 128\n"
@@ -17,7 +17,7 @@ struct FakeLaunch {
   uint32_t shared_bytes;
   int32_t cooperative, pdl, has_priority, priority;
   void* stream;
-  void* context;          // current when it was called
+  void* context;  // current when it was called
   uint32_t parameter_bytes;
   uint8_t parameters[4096];  // in the layout of the device ABI
 };
@@ -52,13 +52,13 @@ int fake_launch(int index, struct FakeLaunch* out);  // 0 where there is none
 void* fake_make_context(int ordinal);
 void fake_destroy_context(void* context);
 void* fake_make_stream(void* context);
-void fake_set_current(void* context);      // of the calling thread
+void fake_set_current(void* context);  // of the calling thread
 void* fake_current(void);
-int fake_context_depth(void);              // of the calling thread's stack
+int fake_context_depth(void);  // of the calling thread's stack
 void fake_set_capture(void* stream, int status);
-void fake_set_global_capture(int on);      // another thread captures in global mode
-int fake_capture_broken(void);             // something forbidden was called meanwhile
-void fake_require_current(int on);         // launches demand that the stream's context is current
+void fake_set_global_capture(int on);                    // another thread captures in global mode
+int fake_capture_broken(void);                           // something forbidden was called meanwhile
+void fake_require_current(int on);                       // launches demand that the stream's context is current
 void fake_set_memory(const void* pointer, int ordinal);  // this pointer is memory of that device
 int fake_loaded_modules(void);
 int fake_primary_retains(int ordinal);

@@ -19,7 +19,8 @@ constexpr const char* kEntries[] = {
 Entry entries[std::size(kEntries)];
 
 size_t entry_index(const char* name) {
-  const auto found = std::find_if(std::begin(kEntries), std::end(kEntries), [&](const char* n) { return !std::strcmp(n, name); });
+  const auto found =
+      std::find_if(std::begin(kEntries), std::end(kEntries), [&](const char* n) { return !std::strcmp(n, name); });
   return static_cast<size_t>(found - std::begin(kEntries));
 }
 
@@ -103,7 +104,8 @@ CONTROL void fake_reset(void) {
   state.memory.clear();
   state.violations.clear();
   state.recording = true;
-  for (std::atomic<bool>* flag : {&state.scripted, &state.require_current, &state.global_capture, &state.broken}) *flag = false;
+  for (std::atomic<bool>* flag : {&state.scripted, &state.require_current, &state.global_capture, &state.broken})
+    *flag = false;
   for (fake::Entry& entry : fake::entries) {
     entry.calls = 0;
     entry.hidden = false;
@@ -187,7 +189,8 @@ CONTROL void fake_set_memory(const void* pointer, int ordinal) {
 CONTROL int fake_loaded_modules(void) {
   const Lock lock(fake::state().mutex);
   const auto& modules = fake::state().modules;
-  return static_cast<int>(std::count_if(modules.begin(), modules.end(), [](const auto& m) { return m->loaded.load(); }));
+  return static_cast<int>(
+      std::count_if(modules.begin(), modules.end(), [](const auto& m) { return m->loaded.load(); }));
 }
 CONTROL int fake_primary_retains(int ordinal) {
   const Lock lock(fake::state().mutex);

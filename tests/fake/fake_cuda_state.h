@@ -68,12 +68,12 @@ struct State {
 };
 
 State& state();
-Entry& entry(const char* name);         // of the table of all entry points
+Entry& entry(const char* name);  // of the table of all entry points
 bool is_entry(const char* name);
-int scripted_code(const char* name);    // -1: none
+int scripted_code(const char* name);  // -1: none
 void violate(const std::string& text);
-std::vector<Context*>& context_stack(); // of this thread
+std::vector<Context*>& context_stack();  // of this thread
 Context* current();
-int& capture_mode();                    // of this thread
+int& capture_mode();  // of this thread
 
 }  // namespace fake

@@ -1,3 +1,4 @@
+// Launch expressions: meaning, folding, sharing, verification, random expressions and garbage.
 #include "runtime/bytecode.h"
 
 #include <gtest/gtest.h>
@@ -77,8 +78,8 @@ TEST(Bytecode, QuotientAndRemainderAgreeEverywhere) {
 
 TEST(Bytecode, EveryOperandIsRead) {
   BytecodeBuilder b;
-  const Expr expr = b.emit(b.add(b.add(b.stride(1, 1), b.mul(b.scalar(2), b.constant(1000))),
-                                 b.mul(b.alignment(1), b.constant(1000000))));
+  const Expr expr = b.emit(
+      b.add(b.add(b.stride(1, 1), b.mul(b.scalar(2), b.constant(1000))), b.mul(b.alignment(1), b.constant(1000000))));
   const int64_t strides1[] = {64, 3};
   const int64_t* strides[] = {nullptr, strides1, nullptr};
   const int64_t scalars[] = {0, 0, -5};
@@ -96,9 +97,11 @@ TEST(Bytecode, PointerAlignmentIsCapped) {
 TEST(Bytecode, SelectAndLogic) {
   BytecodeBuilder b;
   const Value small = b.binary(Op::lt, b.dim(0), b.constant(128));
-  const Value root = b.select(b.binary(Op::logical_and, small, b.unary(Op::logical_not, b.binary(Op::eq, b.dim(1), b.constant(0)))),
-                              b.constant(1), b.select(b.binary(Op::logical_or, small, b.binary(Op::ne, b.dim(1), b.constant(9))),
-                                                      b.constant(2), b.constant(3)));
+  const Value root =
+      b.select(b.binary(Op::logical_and, small, b.unary(Op::logical_not, b.binary(Op::eq, b.dim(1), b.constant(0)))),
+               b.constant(1),
+               b.select(b.binary(Op::logical_or, small, b.binary(Op::ne, b.dim(1), b.constant(9))), b.constant(2),
+                        b.constant(3)));
   EXPECT_EQ(on_dims(b, root, {5, 7}), 1);
   EXPECT_EQ(on_dims(b, root, {5, 0}), 2);
   EXPECT_EQ(on_dims(b, root, {500, 7}), 2);
@@ -146,11 +149,11 @@ TEST(Bytecode, ExponentialExpressionsAreRefusedNotBuilt) {
 TEST(Bytecode, VerifierRefusesWhatIsNotWellFormed) {
   EXPECT_TRUE(verify({instruction(Op::dim, 0)}));
   EXPECT_FALSE(verify({}));
-  EXPECT_FALSE(verify({instruction(Op::dim, 1)}));                                     // index
-  EXPECT_FALSE(verify({instruction(Op::add)}));                                        // operands
-  EXPECT_FALSE(verify({instruction(Op::dim), instruction(Op::dim)}));                  // two values left
-  EXPECT_FALSE(verify({instruction(static_cast<Op>(99))}));                            // operation
-  EXPECT_FALSE(verify({instruction(Op::get_local, 0)}));                               // local not set
+  EXPECT_FALSE(verify({instruction(Op::dim, 1)}));                                       // index
+  EXPECT_FALSE(verify({instruction(Op::add)}));                                          // operands
+  EXPECT_FALSE(verify({instruction(Op::dim), instruction(Op::dim)}));                    // two values left
+  EXPECT_FALSE(verify({instruction(static_cast<Op>(99))}));                              // operation
+  EXPECT_FALSE(verify({instruction(Op::get_local, 0)}));                                 // local not set
   EXPECT_FALSE(verify({instruction(Op::dim), instruction(Op::set_local, kMaxLocals)}));  // local out of range
   EXPECT_TRUE(verify({instruction(Op::stride, 0, 1)}, 1, {2}));
   EXPECT_FALSE(verify({instruction(Op::stride, 0, 2)}, 1, {2}));
@@ -184,8 +187,9 @@ struct Random {
       const auto d = static_cast<uint32_t>(below(static_cast<int64_t>(dims.size())));
       return {b.dim(d), dims[d]};
     }
-    static constexpr Op kOps[] = {Op::add, Op::sub, Op::mul, Op::floordiv, Op::floormod, Op::ceildiv, Op::min, Op::max, Op::eq,
-                                  Op::ne,  Op::lt,  Op::le,  Op::logical_and, Op::logical_or};
+    static constexpr Op kOps[] = {Op::add,     Op::sub, Op::mul,         Op::floordiv,  Op::floormod,
+                                  Op::ceildiv, Op::min, Op::max,         Op::eq,        Op::ne,
+                                  Op::lt,      Op::le,  Op::logical_and, Op::logical_or};
     if (below(6) == 0) {
       const auto c = make(b, depth - 1), x = make(b, depth - 1), y = make(b, depth - 1);
       return {b.select(c.first, x.first, y.first), c.second != 0 ? x.second : y.second};
@@ -218,7 +222,8 @@ TEST(Bytecode, VerifiedGarbageEvaluatesWithoutFault) {
   for (int round = 0; round < 200000; ++round) {
     std::vector<Instruction> code(1 + engine() % 6);
     for (Instruction& each : code) {
-      each = instruction(static_cast<Op>(engine() % 33), engine() % 4, engine() % 3, static_cast<int64_t>(engine()) - 5);
+      each =
+          instruction(static_cast<Op>(engine() % 33), engine() % 4, engine() % 3, static_cast<int64_t>(engine()) - 5);
     }
     BytecodeLimits limits;
     limits.dims = 2;

@@ -14,7 +14,9 @@ inline std::vector<uint8_t> image(const std::string& kernels, const std::string&
   return bytes;
 }
 
-inline TensorDim sized(Expr size, StrideRule rule = StrideRule::contiguous, Expr stride = {}) { return {size, rule, stride}; }
+inline TensorDim sized(Expr size, StrideRule rule = StrideRule::contiguous, Expr stride = {}) {
+  return {size, rule, stride};
+}
 
 inline Param tensor(const char* name, DType dtype, std::vector<TensorDim> dims, Access access = Access::in) {
   Param param;
@@ -70,7 +72,8 @@ inline Artifact tma_gemm() {
   artifact.code = image("gemm 128 128 8 4 8\n");
   artifact.dims = {{DimKind::dynamic, "M", 0, 0}, {DimKind::constant, "N", 256, 0}, {DimKind::divisible, "K", 64, 0}};
   const Expr m = b.emit(b.dim(0)), n = b.emit(b.dim(1)), k = b.emit(b.dim(2)), one = b.emit(b.constant(1));
-  artifact.params = {tensor("A", DType::bf16, {sized(m, StrideRule::free), sized(k)}), tensor("B", DType::bf16, {sized(n), sized(k)}),
+  artifact.params = {tensor("A", DType::bf16, {sized(m, StrideRule::free), sized(k)}),
+                     tensor("B", DType::bf16, {sized(n), sized(k)}),
                      tensor("C", DType::bf16, {sized(m), sized(n)}, Access::out)};
   artifact.guard = b.emit(b.binary(Op::eq, b.floormod(b.stride(0, 0), b.constant(8)), b.constant(0)));
   TensorMapRecipe a;
@@ -98,7 +101,8 @@ inline Artifact tma_gemm() {
   kernel.shared_bytes = 200000;
   kernel.features = kNeedsLaunchEx | kNeedsTensorMap;
   kernel.attributes = kKernelPdl;
-  kernel.slots = {map_slot(0), map_slot(1), pointer_slot(2), expression_slot(m, 4), expression_slot(b.emit(b.stride(0, 0)), 8)};
+  kernel.slots = {map_slot(0), map_slot(1), pointer_slot(2), expression_slot(m, 4),
+                  expression_slot(b.emit(b.stride(0, 0)), 8)};
   kernel.tensor_maps = {a, w};
   artifact.kernels = {kernel};
   artifact.bytecode = b.take();
