@@ -1,3 +1,4 @@
+// Splitting and pairing of digit lists.
 #include "layout/digit_lists.h"
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 namespace tilert {
 namespace {
 
-// The source without `dim`, whose thread digits that `becomes` names turn into parts or copies; its registers vanish.
+// The source without `dim`: its lane and warp digits become parts or copies as said, its register digits vanish.
 FragmentMap without_dim(const FragmentMap& source, int dim, int lane_dim, int warp_dim) {
   std::vector<int64_t> shape = source.shape();
   shape.erase(shape.begin() + dim);
