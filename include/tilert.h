@@ -83,17 +83,17 @@ enum {
 typedef struct tilert_error tilert_error;
 
 /* The name of a status, "UNKNOWN" for a value that is none. Static storage. Acts: none. */
-TILERT_API const char *tilert_status_name(tilert_status status) TILERT_NOEXCEPT;
+TILERT_API const char* tilert_status_name(tilert_status status) TILERT_NOEXCEPT;
 
 /* What failed. The strings live as long as `error`; all answer "" (TILERT_OK) for NULL. Acts: none.
  * message: complete in itself, one or more lines. source, log: generated source and the compiler's log, where a
  * compiler refused it, else "". */
-TILERT_API tilert_status tilert_error_status(const tilert_error *error) TILERT_NOEXCEPT;
-TILERT_API const char *tilert_error_message(const tilert_error *error) TILERT_NOEXCEPT;
-TILERT_API const char *tilert_error_source(const tilert_error *error) TILERT_NOEXCEPT;
-TILERT_API const char *tilert_error_log(const tilert_error *error) TILERT_NOEXCEPT;
-TILERT_API void tilert_error_retain(tilert_error *error) TILERT_NOEXCEPT;
-TILERT_API void tilert_error_release(tilert_error *error) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_error_status(const tilert_error* error) TILERT_NOEXCEPT;
+TILERT_API const char* tilert_error_message(const tilert_error* error) TILERT_NOEXCEPT;
+TILERT_API const char* tilert_error_source(const tilert_error* error) TILERT_NOEXCEPT;
+TILERT_API const char* tilert_error_log(const tilert_error* error) TILERT_NOEXCEPT;
+TILERT_API void tilert_error_retain(tilert_error* error) TILERT_NOEXCEPT;
+TILERT_API void tilert_error_release(tilert_error* error) TILERT_NOEXCEPT;
 
 /* The version of the library that is loaded, as (major << 16) | (minor << 8) | patch. Acts: none. */
 TILERT_API uint32_t tilert_version(void) TILERT_NOEXCEPT;
@@ -101,7 +101,7 @@ TILERT_API uint32_t tilert_version(void) TILERT_NOEXCEPT;
 /* Whether this version does the language feature `name` ("scan", "atomic_add", "persistent", ...): TILERT_OK, or
  * TILERT_UNSUPPORTED with a message that says what to use instead, or TILERT_INVALID_ARGUMENT for a name that is no
  * feature. Acts: none. */
-TILERT_API tilert_status tilert_feature(const char *name, tilert_error **error) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_feature(const char* name, tilert_error** error) TILERT_NOEXCEPT;
 
 /* ---- Element types --------------------------------------------------------------------------- */
 
@@ -138,7 +138,7 @@ enum {
 /* Width of one element in bits, 0 for a value that is no dtype; its spelling in program text ("bf16"), or "none".
  * Acts: none. */
 TILERT_API uint32_t tilert_dtype_bits(tilert_dtype dtype) TILERT_NOEXCEPT;
-TILERT_API const char *tilert_dtype_name(tilert_dtype dtype) TILERT_NOEXCEPT;
+TILERT_API const char* tilert_dtype_name(tilert_dtype dtype) TILERT_NOEXCEPT;
 
 /* ---- Handles and ids ------------------------------------------------------------------------- */
 
@@ -178,23 +178,23 @@ typedef struct tilert_expr {
  * does nothing, and tilert_builder_finish reports it. So a caller may ignore every status but that of finish. No call
  * on a builder compiles, loads or touches the disk; all are capture-safe (Acts: none). Errors: TILERT_OUT_OF_MEMORY,
  * TILERT_INVALID_ARGUMENT. */
-TILERT_API tilert_status tilert_builder_create(const char *name, tilert_builder **builder) TILERT_NOEXCEPT;
-TILERT_API void tilert_builder_retain(tilert_builder *builder) TILERT_NOEXCEPT;
-TILERT_API void tilert_builder_release(tilert_builder *builder) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_create(const char* name, tilert_builder** builder) TILERT_NOEXCEPT;
+TILERT_API void tilert_builder_retain(tilert_builder* builder) TILERT_NOEXCEPT;
+TILERT_API void tilert_builder_release(tilert_builder* builder) TILERT_NOEXCEPT;
 
 /* Where the next calls stand in the caller's source. `file` and `line` hold until the next call of this function;
  * `label` names the next operation or declaration only. `file` NULL keeps the last one; `label` NULL is none. Messages
  * name them; they are no part of the program's key. */
-TILERT_API void tilert_builder_at(tilert_builder *builder, const char *file, uint32_t line,
-                                  const char *label) TILERT_NOEXCEPT;
+TILERT_API void tilert_builder_at(tilert_builder* builder, const char* file, uint32_t line,
+                                  const char* label) TILERT_NOEXCEPT;
 
 /* The status of the sticky error, TILERT_OK without one. */
-TILERT_API tilert_status tilert_builder_status(const tilert_builder *builder) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_status(const tilert_builder* builder) TILERT_NOEXCEPT;
 
 /* Freezes the program. The builder is spent: every later call on it is an error. `*program` holds one reference.
  * Errors: the sticky one, whole; TILERT_INVALID_PROGRAM for a scope left open or for what only the whole shows. */
-TILERT_API tilert_status tilert_builder_finish(tilert_builder *builder, tilert_program **program,
-                                               tilert_error **error) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_finish(tilert_builder* builder, tilert_program** program,
+                                               tilert_error** error) TILERT_NOEXCEPT;
 
 /* ---- Builder: declarations (outside a kernel) ------------------------------------------------ */
 
@@ -214,11 +214,11 @@ typedef struct tilert_bucket {
 typedef struct tilert_dim_options {
   uint32_t struct_size;
   uint32_t bucket_count;
-  const tilert_bucket *buckets; /* a variant for each, and one for what is in none; the launch picks */
+  const tilert_bucket* buckets; /* a variant for each, and one for what is in none; the launch picks */
   int64_t divisible;            /* the caller's word: each value is a multiple of this; checked at launch. 0: 1 */
 } tilert_dim_options;
-TILERT_API tilert_dim tilert_builder_dim(tilert_builder *builder, const char *name,
-                                         const tilert_dim_options *options) TILERT_NOEXCEPT;
+TILERT_API tilert_dim tilert_builder_dim(tilert_builder* builder, const char* name,
+                                         const tilert_dim_options* options) TILERT_NOEXCEPT;
 
 typedef int32_t tilert_access;
 enum {
@@ -231,7 +231,7 @@ enum {
 typedef struct tilert_tensor_options {
   uint32_t struct_size;
   uint32_t flags;             /* TILERT_TENSOR_* */
-  const tilert_expr *strides; /* `rank` of them, in elements; NULL: row-major contiguous */
+  const tilert_expr* strides; /* `rank` of them, in elements; NULL: row-major contiguous */
   uint32_t stride_count;      /* rank where strides is given, else 0 */
   uint32_t alignment;         /* bytes; 0: 16 */
 } tilert_tensor_options;
@@ -239,12 +239,12 @@ enum {
   TILERT_TENSOR_MAY_ALIAS = 1,    /* may overlap other parameters that say so too */
   TILERT_TENSOR_POINTER_TABLE = 2 /* a table of device pointers (grouped work): refused by this version */
 };
-TILERT_API tilert_tensor tilert_builder_tensor(tilert_builder *builder, const char *name, tilert_access access,
-                                               tilert_dtype dtype, const tilert_expr *shape, uint32_t rank,
-                                               const tilert_tensor_options *options) TILERT_NOEXCEPT;
+TILERT_API tilert_tensor tilert_builder_tensor(tilert_builder* builder, const char* name, tilert_access access,
+                                               tilert_dtype dtype, const tilert_expr* shape, uint32_t rank,
+                                               const tilert_tensor_options* options) TILERT_NOEXCEPT;
 
 /* A scalar parameter, passed by value at launch. */
-TILERT_API tilert_scalar tilert_builder_scalar(tilert_builder *builder, const char *name,
+TILERT_API tilert_scalar tilert_builder_scalar(tilert_builder* builder, const char* name,
                                                tilert_dtype dtype) TILERT_NOEXCEPT;
 
 /* ---- Builder: kernels ------------------------------------------------------------------------ */
@@ -269,18 +269,18 @@ typedef struct tilert_hint {
   int64_t value;
   uint32_t flags;
   uint32_t reserved;
-  const char *target; /* only when compiled for this target ("sm_90a", "cpu"); NULL: for all */
+  const char* target; /* only when compiled for this target ("sm_90a", "cpu"); NULL: for all */
 } tilert_hint;
 
 /* A kernel of the program: 1 to 3 grid extents, expressions of dims. All further fields may be zero. */
 typedef struct tilert_grid {
   uint32_t struct_size;
   uint32_t rank;
-  const tilert_expr *extents;
-  const char *name; /* NULL: the program's */
+  const tilert_expr* extents;
+  const char* name; /* NULL: the program's */
   uint32_t flags;   /* TILERT_GRID_* */
   uint32_t hint_count;
-  const tilert_hint *hints;
+  const tilert_hint* hints;
   tilert_tensor tile_count; /* persistent: tiles to do, read from device memory; refused by this version */
 } tilert_grid;
 enum {
@@ -292,9 +292,9 @@ enum {
 
 /* Opens a kernel; `block` receives grid->rank block indices (dtype index). Scopes are begin/end pairs; they nest, and
  * an end that does not match the innermost open scope is an error that names both. */
-TILERT_API tilert_status tilert_builder_begin_kernel(tilert_builder *builder, const tilert_grid *grid,
-                                                     tilert_expr *block) TILERT_NOEXCEPT;
-TILERT_API tilert_status tilert_builder_end_kernel(tilert_builder *builder) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_begin_kernel(tilert_builder* builder, const tilert_grid* grid,
+                                                     tilert_expr* block) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_end_kernel(tilert_builder* builder) TILERT_NOEXCEPT;
 
 /* A whole kernel of one's own, which takes part in cache, loading and launch like any other. It takes the program's
  * parameters in their order: a tensor as a pointer, a scalar by value, then the dims in their order as int64.
@@ -305,20 +305,20 @@ typedef struct tilert_header {
 typedef struct tilert_source_kernel {
   uint32_t struct_size;
   uint32_t grid_rank;   /* 1 to 3 */
-  const char *language; /* "cuda": CUDA C++ through NVRTC; "llvm": LLVM IR text through the plugin */
-  const char *text;
-  const char *entry;            /* symbol; or a C++ name expression (cuda) */
-  const tilert_header *headers; /* virtual headers: the only files that an #include may name */
+  const char* language; /* "cuda": CUDA C++ through NVRTC; "llvm": LLVM IR text through the plugin */
+  const char* text;
+  const char* entry;            /* symbol; or a C++ name expression (cuda) */
+  const tilert_header* headers; /* virtual headers: the only files that an #include may name */
   uint32_t header_count;
   uint32_t option_count;
-  const char *const *options; /* compiler options, of the list in docs/security.md */
-  const tilert_expr *grid;    /* expressions of dims */
-  const tilert_expr *block;   /* 3 of them; NULL: 1, 1, 1 */
-  const tilert_expr *cluster; /* 3 of them; NULL: none */
+  const char* const* options; /* compiler options, of the list in docs/security.md */
+  const tilert_expr* grid;    /* expressions of dims */
+  const tilert_expr* block;   /* 3 of them; NULL: 1, 1, 1 */
+  const tilert_expr* cluster; /* 3 of them; NULL: none */
   tilert_expr shared_bytes;   /* dynamic shared memory; none: 0 */
 } tilert_source_kernel;
-TILERT_API tilert_status tilert_builder_source_kernel(tilert_builder *builder,
-                                                      const tilert_source_kernel *kernel) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_source_kernel(tilert_builder* builder,
+                                                      const tilert_source_kernel* kernel) TILERT_NOEXCEPT;
 
 /* ---- Builder: storage (inside a kernel) ------------------------------------------------------ */
 
@@ -341,35 +341,35 @@ enum {
 typedef struct tilert_buffer_options {
   uint32_t struct_size;
   tilert_layout layout; /* shared tiles only */
-  const char *name;     /* for messages and generated source; NULL: made up */
+  const char* name;     /* for messages and generated source; NULL: made up */
 } tilert_buffer_options;
 
 /* A tile or variable. Shapes are constants of the compiled kernel, not necessarily powers of two; this version takes
  * constants only and refuses expressions of dims that are given values when compiled. `options` may be NULL. */
-TILERT_API tilert_buffer tilert_builder_buffer(tilert_builder *builder, tilert_scope scope, tilert_dtype dtype,
-                                               const tilert_expr *shape, uint32_t rank,
-                                               const tilert_buffer_options *options) TILERT_NOEXCEPT;
+TILERT_API tilert_buffer tilert_builder_buffer(tilert_builder* builder, tilert_scope scope, tilert_dtype dtype,
+                                               const tilert_expr* shape, uint32_t rank,
+                                               const tilert_buffer_options* options) TILERT_NOEXCEPT;
 
 /* ---- Builder: scalar values ------------------------------------------------------------------ */
 
 /* A constant of dtype index: what shapes, extents and offsets are made of. */
-TILERT_API tilert_expr tilert_builder_index(tilert_builder *builder, int64_t value) TILERT_NOEXCEPT;
+TILERT_API tilert_expr tilert_builder_index(tilert_builder* builder, int64_t value) TILERT_NOEXCEPT;
 
 /* A constant: dtype and bit pattern, low bits first (TILERT_F32 1.0 is 0x3f800000). Bits beyond the width must be zero.
  */
-TILERT_API tilert_expr tilert_builder_constant(tilert_builder *builder, tilert_dtype dtype,
+TILERT_API tilert_expr tilert_builder_constant(tilert_builder* builder, tilert_dtype dtype,
                                                uint64_t bits) TILERT_NOEXCEPT;
 
 /* A literal: adopts the dtype of what it meets (the other operand, the destination). `dtype` says how `bits` are to be
  * read: TILERT_INT64, TILERT_F64 or TILERT_BOOL. An integer literal must be representable where it arrives; a float
  * literal does not adopt an integer dtype. Floats round half to even. Two literals that meet stay a literal only where
  * they are folded exactly (integers); else write constants. */
-TILERT_API tilert_expr tilert_builder_literal(tilert_builder *builder, tilert_dtype dtype,
+TILERT_API tilert_expr tilert_builder_literal(tilert_builder* builder, tilert_dtype dtype,
                                               uint64_t bits) TILERT_NOEXCEPT;
 
 /* The value of a dim (dtype index) and of a scalar parameter. */
-TILERT_API tilert_expr tilert_builder_dim_value(tilert_builder *builder, tilert_dim dim) TILERT_NOEXCEPT;
-TILERT_API tilert_expr tilert_builder_scalar_value(tilert_builder *builder, tilert_scalar scalar) TILERT_NOEXCEPT;
+TILERT_API tilert_expr tilert_builder_dim_value(tilert_builder* builder, tilert_dim dim) TILERT_NOEXCEPT;
+TILERT_API tilert_expr tilert_builder_scalar_value(tilert_builder* builder, tilert_scalar scalar) TILERT_NOEXCEPT;
 
 typedef int32_t tilert_op;
 enum {
@@ -429,20 +429,20 @@ enum {
 
 /* An operation on `count` values. Mixed dtypes are refused (cast first), except that a literal adopts the other side's
  * dtype and that an int32 or int64 becomes an index on meeting one (int32 * int32 wraps first). Pure: reads nothing. */
-TILERT_API tilert_expr tilert_builder_op(tilert_builder *builder, tilert_op op, const tilert_expr *operands,
+TILERT_API tilert_expr tilert_builder_op(tilert_builder* builder, tilert_op op, const tilert_expr* operands,
                                          uint32_t count) TILERT_NOEXCEPT;
 
 /* x converted to dtype: float to integer truncates, saturates, NaN gives 0; float casts round half to even. */
 enum { TILERT_CAST_NONSAT = 1 /* casts to 8 bits and less do not saturate; refused by this version */ };
-TILERT_API tilert_expr tilert_builder_cast(tilert_builder *builder, tilert_dtype dtype, tilert_expr x,
+TILERT_API tilert_expr tilert_builder_cast(tilert_builder* builder, tilert_dtype dtype, tilert_expr x,
                                            uint32_t flags) TILERT_NOEXCEPT;
 
 /* The bits of x read as dtype, of the same width. */
-TILERT_API tilert_expr tilert_builder_reinterpret(tilert_builder *builder, tilert_dtype dtype,
+TILERT_API tilert_expr tilert_builder_reinterpret(tilert_builder* builder, tilert_dtype dtype,
                                                   tilert_expr x) TILERT_NOEXCEPT;
 
 /* The dtype of a value; 0 for a literal and for none. */
-TILERT_API tilert_dtype tilert_builder_dtype_of(tilert_builder *builder, tilert_expr x) TILERT_NOEXCEPT;
+TILERT_API tilert_dtype tilert_builder_dtype_of(tilert_builder* builder, tilert_expr x) TILERT_NOEXCEPT;
 
 /* ---- Builder: memory ------------------------------------------------------------------------- */
 
@@ -452,19 +452,19 @@ TILERT_API tilert_dtype tilert_builder_dtype_of(tilert_builder *builder, tilert_
 typedef struct tilert_region {
   tilert_buffer buffer;
   tilert_tensor tensor;
-  const tilert_expr *offsets;
-  const tilert_expr *extents;
+  const tilert_expr* offsets;
+  const tilert_expr* extents;
   uint32_t rank;
   uint32_t reserved;
 } tilert_region;
 
 /* A value read here, once, by name: later stores do not change it. let: of a pure expression. load: of one element,
  * with one index per dim; an element outside a tensor parameter reads 0. Valid until the enclosing scope ends. */
-TILERT_API tilert_expr tilert_builder_let(tilert_builder *builder, tilert_expr value) TILERT_NOEXCEPT;
-TILERT_API tilert_expr tilert_builder_load(tilert_builder *builder, const tilert_region *element) TILERT_NOEXCEPT;
+TILERT_API tilert_expr tilert_builder_let(tilert_builder* builder, tilert_expr value) TILERT_NOEXCEPT;
+TILERT_API tilert_expr tilert_builder_load(tilert_builder* builder, const tilert_region* element) TILERT_NOEXCEPT;
 
 /* Stores one element; one outside a tensor parameter is dropped. The dtypes must be equal; a literal adopts. */
-TILERT_API tilert_status tilert_builder_store(tilert_builder *builder, const tilert_region *element,
+TILERT_API tilert_status tilert_builder_store(tilert_builder* builder, const tilert_region* element,
                                               tilert_expr value) TILERT_NOEXCEPT;
 
 /* Copies between any two of tensor parameter, shared tile, fragment and local, casting where dtypes differ. Reads
@@ -475,7 +475,7 @@ enum { TILERT_COPY_AUTO = 0, TILERT_COPY_TMA = 1, TILERT_COPY_ASYNC = 2, TILERT_
 typedef struct tilert_copy_options {
   uint32_t struct_size;
   uint32_t flags;           /* TILERT_COPY_* flags */
-  const tilert_expr *valid; /* one end per dim of the parameter's side, in its coordinates; NULL: its shape */
+  const tilert_expr* valid; /* one end per dim of the parameter's side, in its coordinates; NULL: its shape */
   uint32_t valid_count;
   tilert_copy_prefer prefer;
   tilert_expr safe_value; /* a constant or literal; none: 0 */
@@ -483,15 +483,15 @@ typedef struct tilert_copy_options {
   uint32_t multicast;     /* refused by this version */
 } tilert_copy_options;
 enum { TILERT_COPY_MUST = 1 /* `prefer` not taken is an error that says why */ };
-TILERT_API tilert_status tilert_builder_copy(tilert_builder *builder, const tilert_region *source,
-                                             const tilert_region *destination,
-                                             const tilert_copy_options *options) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_copy(tilert_builder* builder, const tilert_region* source,
+                                             const tilert_region* destination,
+                                             const tilert_copy_options* options) TILERT_NOEXCEPT;
 
 /* Sets each element of a shared tile, fragment or local to a value (fill) or to zero bits (clear). */
-TILERT_API tilert_status tilert_builder_fill(tilert_builder *builder, const tilert_region *destination,
+TILERT_API tilert_status tilert_builder_fill(tilert_builder* builder, const tilert_region* destination,
                                              tilert_expr value) TILERT_NOEXCEPT;
-TILERT_API tilert_status tilert_builder_clear(tilert_builder *builder,
-                                              const tilert_region *destination) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_clear(tilert_builder* builder,
+                                              const tilert_region* destination) TILERT_NOEXCEPT;
 
 /* C += A * B, or C = A * B (overwrite: never reads C). A is M x K, or K x M with trans_a; B is K x N, or N x K with
  * trans_b; C is an M x N fragment. A and B from shared tiles or fragments; an operand of another dtype than the
@@ -507,9 +507,9 @@ typedef struct tilert_gemm_options {
   tilert_expr
       accumulate; /* a bool, uniform over the block: false overwrites, as `k != 0` in a loop; none: by the flag */
 } tilert_gemm_options;
-TILERT_API tilert_status tilert_builder_gemm(tilert_builder *builder, const tilert_region *a, const tilert_region *b,
-                                             const tilert_region *c,
-                                             const tilert_gemm_options *options) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_gemm(tilert_builder* builder, const tilert_region* a, const tilert_region* b,
+                                             const tilert_region* c,
+                                             const tilert_gemm_options* options) TILERT_NOEXCEPT;
 
 /* Reduces `source` along `dim` into `destination`, whose shape is the source's without that dim (or with 1 there). In
  * the destination's dtype; 16- and 8-bit floats in f32, rounded once. With accumulate the old value counts once. */
@@ -534,38 +534,38 @@ typedef struct tilert_reduce_options {
   uint32_t flags;
 } tilert_reduce_options;
 enum { TILERT_REDUCE_ACCUMULATE = 1 };
-TILERT_API tilert_status tilert_builder_reduce(tilert_builder *builder, tilert_reduce_op op,
-                                               const tilert_region *source, const tilert_region *destination,
-                                               uint32_t dim, const tilert_reduce_options *options) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_reduce(tilert_builder* builder, tilert_reduce_op op,
+                                               const tilert_region* source, const tilert_region* destination,
+                                               uint32_t dim, const tilert_reduce_options* options) TILERT_NOEXCEPT;
 
 /* ---- Builder: control ------------------------------------------------------------------------ */
 
 /* Element-wise loop over `rank` (1 to 6) extents; `indices` receives rank values of dtype index. No element written by
  * one iteration is touched by another: a provably non-injective write is refused. */
-TILERT_API tilert_status tilert_builder_begin_parallel(tilert_builder *builder, const tilert_expr *extents,
-                                                       uint32_t rank, tilert_expr *indices) TILERT_NOEXCEPT;
-TILERT_API tilert_status tilert_builder_end_parallel(tilert_builder *builder) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_begin_parallel(tilert_builder* builder, const tilert_expr* extents,
+                                                       uint32_t rank, tilert_expr* indices) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_end_parallel(tilert_builder* builder) TILERT_NOEXCEPT;
 
 /* for (i = begin; step > 0 ? i < end : i > end; i += step). `begin` none is 0, `step` none is 1; step is a constant,
  * not 0. unroll: a serial loop whose trip count is a constant of the compiled kernel, emitted without a loop. */
 typedef int32_t tilert_loop;
 enum { TILERT_LOOP_SERIAL = 1, TILERT_LOOP_UNROLL = 2 };
-TILERT_API tilert_status tilert_builder_begin_serial(tilert_builder *builder, tilert_loop kind, tilert_expr begin,
+TILERT_API tilert_status tilert_builder_begin_serial(tilert_builder* builder, tilert_loop kind, tilert_expr begin,
                                                      tilert_expr end, tilert_expr step,
-                                                     tilert_expr *index) TILERT_NOEXCEPT;
-TILERT_API tilert_status tilert_builder_end_serial(tilert_builder *builder) TILERT_NOEXCEPT;
+                                                     tilert_expr* index) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_end_serial(tilert_builder* builder) TILERT_NOEXCEPT;
 
 /* A serial loop over 0 .. extent - 1 whose copies of later iterations may overlap the work of earlier ones. Serial
  * meaning, whatever the body does. stages 0: recommended; 1: no overlap. */
-TILERT_API tilert_status tilert_builder_begin_pipelined(tilert_builder *builder, tilert_expr extent, uint32_t stages,
-                                                        tilert_expr *index) TILERT_NOEXCEPT;
-TILERT_API tilert_status tilert_builder_end_pipelined(tilert_builder *builder) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_begin_pipelined(tilert_builder* builder, tilert_expr extent, uint32_t stages,
+                                                        tilert_expr* index) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_end_pipelined(tilert_builder* builder) TILERT_NOEXCEPT;
 
 /* if (condition) ... else ...; the else is optional and at most one. Outside parallel the condition is uniform over the
  * block; inside it predicates element-wise statements. */
-TILERT_API tilert_status tilert_builder_begin_if(tilert_builder *builder, tilert_expr condition) TILERT_NOEXCEPT;
-TILERT_API tilert_status tilert_builder_begin_else(tilert_builder *builder) TILERT_NOEXCEPT;
-TILERT_API tilert_status tilert_builder_end_if(tilert_builder *builder) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_begin_if(tilert_builder* builder, tilert_expr condition) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_begin_else(tilert_builder* builder) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_end_if(tilert_builder* builder) TILERT_NOEXCEPT;
 
 /* Source text of one target in the middle of a kernel, with $0, $1, ... for its operands in order: first `places` (one
  * element each, or a whole var), then `values`. Other targets refuse the program when compiled. Needs
@@ -573,68 +573,68 @@ TILERT_API tilert_status tilert_builder_end_if(tilert_builder *builder) TILERT_N
 typedef struct tilert_inline_source {
   uint32_t struct_size;
   uint32_t place_count;
-  const char *language; /* "cuda" or "llvm" */
-  const char *text;
-  const tilert_region *places;
-  const tilert_expr *values;
+  const char* language; /* "cuda" or "llvm" */
+  const char* text;
+  const tilert_region* places;
+  const tilert_expr* values;
   uint32_t value_count;
   uint32_t reserved;
 } tilert_inline_source;
-TILERT_API tilert_status tilert_builder_inline_source(tilert_builder *builder,
-                                                      const tilert_inline_source *source) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_inline_source(tilert_builder* builder,
+                                                      const tilert_inline_source* source) TILERT_NOEXCEPT;
 
 /* ---- Programs -------------------------------------------------------------------------------- */
 
 /* A frozen program, immutable, read by any number of threads. */
-TILERT_API void tilert_program_retain(tilert_program *program) TILERT_NOEXCEPT;
-TILERT_API void tilert_program_release(tilert_program *program) TILERT_NOEXCEPT;
+TILERT_API void tilert_program_retain(tilert_program* program) TILERT_NOEXCEPT;
+TILERT_API void tilert_program_release(tilert_program* program) TILERT_NOEXCEPT;
 
 /* Reads program text (.tir), `size` bytes. `name` stands for the file in messages; NULL: "program". Holds no lock.
  * flags: TILERT_ALLOW_SOURCE lets a text hold inline source and source kernels, which are code; without it they are
  * TILERT_SOURCE_REFUSED. Other errors: TILERT_INVALID_PROGRAM with name and line, TILERT_UNSUPPORTED. Acts: none. */
 enum { TILERT_ALLOW_SOURCE = 1 };
-TILERT_API tilert_status tilert_program_parse(const char *text, size_t size, const char *name, uint32_t flags,
-                                              tilert_program **program, tilert_error **error) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_program_parse(const char* text, size_t size, const char* name, uint32_t flags,
+                                              tilert_program** program, tilert_error** error) TILERT_NOEXCEPT;
 
 /* The program as text: tilert_program_parse gives an equal program back. `*text` belongs to the program, is
  * NUL-terminated,
  * `*size` long without the NUL. Made at the first call. Acts: none. */
-TILERT_API tilert_status tilert_program_text(tilert_program *program, const char **text, size_t *size,
-                                             tilert_error **error) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_program_text(tilert_program* program, const char** text, size_t* size,
+                                             tilert_error** error) TILERT_NOEXCEPT;
 
 /* SHA-256 of the canonical text, in hex: equal for equal programs, whatever labels, locations and unused declarations
  * they have. `*hash` belongs to the program. Acts: none. */
-TILERT_API tilert_status tilert_program_hash(tilert_program *program, const char **hash,
-                                             tilert_error **error) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_program_hash(tilert_program* program, const char** hash,
+                                             tilert_error** error) TILERT_NOEXCEPT;
 
 /* Whether it holds inline source or source kernels: 0 or 1. Acts: none. */
-TILERT_API int tilert_program_has_source(const tilert_program *program) TILERT_NOEXCEPT;
+TILERT_API int tilert_program_has_source(const tilert_program* program) TILERT_NOEXCEPT;
 
 /* Parameters and dims, in the order of declaration, which is the order of the arguments and dims of a launch. An index
  * out of range is TILERT_INVALID_ARGUMENT. The strings belong to the program. Acts: none. */
 typedef struct tilert_parameter_info {
   uint32_t struct_size;
   uint32_t is_tensor;
-  const char *name;
+  const char* name;
   tilert_dtype dtype;
   tilert_access access; /* tensors */
   uint32_t rank;        /* tensors */
   uint32_t alignment;   /* tensors: bytes */
 } tilert_parameter_info;
-TILERT_API uint32_t tilert_program_parameter_count(const tilert_program *program) TILERT_NOEXCEPT;
-TILERT_API tilert_status tilert_program_parameter(const tilert_program *program, uint32_t index,
-                                                  tilert_parameter_info *info) TILERT_NOEXCEPT;
-TILERT_API uint32_t tilert_program_dim_count(const tilert_program *program) TILERT_NOEXCEPT;
-TILERT_API const char *tilert_program_dim_name(const tilert_program *program,
+TILERT_API uint32_t tilert_program_parameter_count(const tilert_program* program) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_program_parameter(const tilert_program* program, uint32_t index,
+                                                  tilert_parameter_info* info) TILERT_NOEXCEPT;
+TILERT_API uint32_t tilert_program_dim_count(const tilert_program* program) TILERT_NOEXCEPT;
+TILERT_API const char* tilert_program_dim_name(const tilert_program* program,
                                                uint32_t index) TILERT_NOEXCEPT; /* NULL: no such dim */
 
 /* Runs the program on host memory with the reference interpreter: slow, exact, reports reads of what was never written.
  * For tests; needs neither device nor compiler. dims by index, or -1: from the shapes. Errors: as tilert_launch, and
  * TILERT_INVALID_PROGRAM for what only running shows. Acts: none. */
 typedef struct tilert_argument tilert_argument;
-TILERT_API tilert_status tilert_program_interpret(tilert_program *program, const tilert_argument *arguments,
-                                                  uint32_t argument_count, const int64_t *dims, uint32_t dim_count,
-                                                  tilert_error **error) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_program_interpret(tilert_program* program, const tilert_argument* arguments,
+                                                  uint32_t argument_count, const int64_t* dims, uint32_t dim_count,
+                                                  tilert_error** error) TILERT_NOEXCEPT;
 
 /* ---- Context: cache and compile pool --------------------------------------------------------- */
 
@@ -663,10 +663,10 @@ typedef struct tilert_event {
   tilert_event_kind kind;
   tilert_status status;
   uint32_t reserved;
-  const char *program; /* name, or "" */
-  const char *target;
-  const char *key; /* request key in hex, or "" */
-  const char *message;
+  const char* program; /* name, or "" */
+  const char* target;
+  const char* key; /* request key in hex, or "" */
+  const char* message;
   uint64_t nanoseconds;
 } tilert_event;
 
@@ -675,29 +675,29 @@ typedef struct tilert_context_options {
   uint32_t flags; /* TILERT_ALLOW_SOURCE: programs may hold source text */
   tilert_cache_mode cache_mode;
   tilert_isolate isolate;      /* compile in the helper executable; other than NEVER is refused by this version */
-  const char *cache_path;      /* directory; NULL: TILERT_CACHE_DIR, else the user's cache directory */
-  const char *cache_namespace; /* a salt of the keys; NULL: none */
-  const char *plugin_path;     /* absolute; NULL: libtilert_llvm.so beside this library */
-  const char *nvrtc_path;      /* absolute; NULL: the search order of docs/environment.md */
-  const char *helper_path;     /* absolute; for isolate */
-  uint32_t compile_threads;       /* of background compiles, of which this version has none; 0: by CPUs and memory */
+  const char* cache_path;      /* directory; NULL: TILERT_CACHE_DIR, else the user's cache directory */
+  const char* cache_namespace; /* a salt of the keys; NULL: none */
+  const char* plugin_path;     /* absolute; NULL: libtilert_llvm.so beside this library */
+  const char* nvrtc_path;      /* absolute; NULL: the search order of docs/environment.md */
+  const char* helper_path;     /* absolute; for isolate */
+  uint32_t compile_threads;    /* of background compiles, of which this version has none; 0: by CPUs and memory */
   uint32_t seal;               /* 1: begin sealed */
-  uint64_t compile_timeout;       /* ns for one compile, TILERT_TIMEOUT afterwards; 0: none */
-  void (*on_event)(void *user, const tilert_event *event); /* from any thread, no lock held; must not unwind */
-  void *on_event_user;
+  uint64_t compile_timeout;    /* ns for one compile, TILERT_TIMEOUT afterwards; 0: none */
+  void (*on_event)(void* user, const tilert_event* event); /* from any thread, no lock held; must not unwind */
+  void* on_event_user;
 } tilert_context_options;
 
 /* A context: cache, compile pool, options. One per process is usual, several are legal. `options` may be NULL.
  * Opens no device, starts no driver. Acts: reads the environment once; disk only to find the cache's directory. */
-TILERT_API tilert_status tilert_context_create(const tilert_context_options *options, tilert_context **context,
-                                               tilert_error **error) TILERT_NOEXCEPT;
-TILERT_API void tilert_context_retain(tilert_context *context) TILERT_NOEXCEPT;
-TILERT_API void tilert_context_release(tilert_context *context)
+TILERT_API tilert_status tilert_context_create(const tilert_context_options* options, tilert_context** context,
+                                               tilert_error** error) TILERT_NOEXCEPT;
+TILERT_API void tilert_context_retain(tilert_context* context) TILERT_NOEXCEPT;
+TILERT_API void tilert_context_release(tilert_context* context)
     TILERT_NOEXCEPT; /* the last one writes what the cache still holds */
 
 /* From now on a needed compile is TILERT_SEALED, naming the key: "no compiles after ready". Cannot be undone. Acts:
  * none. */
-TILERT_API tilert_status tilert_context_seal(tilert_context *context) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_context_seal(tilert_context* context) TILERT_NOEXCEPT;
 
 /* Counters since creation, without a lock. Acts: none. */
 typedef struct tilert_stats {
@@ -706,18 +706,18 @@ typedef struct tilert_stats {
   uint64_t memory_hits, disk_hits, misses, compiles, compile_failures, compile_nanoseconds;
   uint64_t puts, put_bytes, cache_faults, sealed_misses, loads;
 } tilert_stats;
-TILERT_API tilert_status tilert_context_stats(tilert_context *context, tilert_stats *stats) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_context_stats(tilert_context* context, tilert_stats* stats) TILERT_NOEXCEPT;
 
 /* Makes variants compiled in the background visible, on all ranks at the point the host chooses. This version compiles
  * in the foreground only and has nothing to commit: TILERT_UNSUPPORTED. Acts: none. */
-TILERT_API tilert_status tilert_commit(tilert_context *context, tilert_error **error) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_commit(tilert_context* context, tilert_error** error) TILERT_NOEXCEPT;
 
 /* Bundles: request, configuration and binary pinned in one signed file. Both are refused by this version: ship the
  * cache directory and name it in cache_path instead. Acts: disk. */
-TILERT_API tilert_status tilert_bundle_write(tilert_context *context, tilert_kernel *const *kernels, uint32_t count,
-                                             const char *path, tilert_error **error) TILERT_NOEXCEPT;
-TILERT_API tilert_status tilert_bundle_load(tilert_context *context, const char *path, uint32_t flags,
-                                            tilert_error **error) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_bundle_write(tilert_context* context, tilert_kernel* const* kernels, uint32_t count,
+                                             const char* path, tilert_error** error) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_bundle_load(tilert_context* context, const char* path, uint32_t flags,
+                                            tilert_error** error) TILERT_NOEXCEPT;
 
 /* ---- Devices --------------------------------------------------------------------------------- */
 
@@ -733,8 +733,8 @@ enum {
 /* The caller's threads, in place of our own pool. Runs body(arg, i) for each i of 0 .. count - 1, on any threads, the
  * calling one included, and returns when all are done. Must not unwind. */
 typedef struct tilert_executor {
-  void (*parallel_for)(void *user, uint32_t count, void (*body)(void *arg, uint32_t index), void *arg);
-  void *user;
+  void (*parallel_for)(void* user, uint32_t count, void (*body)(void* arg, uint32_t index), void* arg);
+  void* user;
   uint32_t width; /* threads that may run at once; 0: unknown */
   uint32_t reserved;
 } tilert_executor;
@@ -743,20 +743,20 @@ typedef struct tilert_device_options {
   tilert_device_kind kind;
   tilert_binding binding;
   int32_t ordinal;                 /* CUDA, primary: as the driver numbers them */
-  const uint8_t *uuid;             /* CUDA, primary: 16 bytes, instead of the ordinal; NULL: the ordinal */
-  void *native;                    /* CUDA, given: a CUcontext */
-  const tilert_executor *executor; /* CPU; NULL: our pool. Copied; `user` outlives the device */
+  const uint8_t* uuid;             /* CUDA, primary: 16 bytes, instead of the ordinal; NULL: the ordinal */
+  void* native;                    /* CUDA, given: a CUcontext */
+  const tilert_executor* executor; /* CPU; NULL: our pool. Copied; `user` outlives the device */
   uint32_t threads;                /* CPU: size of our pool; 0: by affinity and cgroup */
   uint32_t reserved;
-  const char *driver_path; /* CUDA: absolute; NULL: libcuda.so.1 */
+  const char* driver_path; /* CUDA: absolute; NULL: libcuda.so.1 */
 } tilert_device_options;
 
 /* A device: one CUDA context, or this machine's CPU. Errors: TILERT_UNAVAILABLE naming what was looked for and where,
  * TILERT_DRIVER. Acts: loads the driver library; not capture-safe. */
-TILERT_API tilert_status tilert_device_open(tilert_context *context, const tilert_device_options *options,
-                                            tilert_device **device, tilert_error **error) TILERT_NOEXCEPT;
-TILERT_API void tilert_device_retain(tilert_device *device) TILERT_NOEXCEPT;
-TILERT_API void tilert_device_release(tilert_device *device) TILERT_NOEXCEPT; /* never unloads, never waits */
+TILERT_API tilert_status tilert_device_open(tilert_context* context, const tilert_device_options* options,
+                                            tilert_device** device, tilert_error** error) TILERT_NOEXCEPT;
+TILERT_API void tilert_device_retain(tilert_device* device) TILERT_NOEXCEPT;
+TILERT_API void tilert_device_release(tilert_device* device) TILERT_NOEXCEPT; /* never unloads, never waits */
 
 /* What the choices of the compiler may depend on: serializable, no clocks and no load. */
 typedef struct tilert_device_class {
@@ -768,36 +768,36 @@ typedef struct tilert_device_class {
 typedef struct tilert_device_info {
   uint32_t struct_size;
   tilert_device_kind kind;
-  const char *name;
-  const char *target;      /* the target that kernels for it are made for: "sm_90a", "x86-64-v3", ... */
+  const char* name;
+  const char* target;      /* the target that kernels for it are made for: "sm_90a", "x86-64-v3", ... */
   uint32_t driver_version; /* CUDA: as the driver says it (12040); CPU: 0 */
   int32_t ordinal;
   tilert_device_class device_class;
 } tilert_device_info;
-TILERT_API tilert_status tilert_device_get_info(tilert_device *device,
-                                                tilert_device_info *info) TILERT_NOEXCEPT; /* Acts: none */
+TILERT_API tilert_status tilert_device_get_info(tilert_device* device,
+                                                tilert_device_info* info) TILERT_NOEXCEPT; /* Acts: none */
 
 /* Unloads what was released, on this device, and is not pinned by a capture. May wait for running kernels and
  * synchronize.
  * `*unloaded`, where not NULL, receives how many. Acts: not capture-safe. */
-TILERT_API tilert_status tilert_trim(tilert_device *device, uint32_t *unloaded, tilert_error **error) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_trim(tilert_device* device, uint32_t* unloaded, tilert_error** error) TILERT_NOEXCEPT;
 
 /* ---- Kernels and variants -------------------------------------------------------------------- */
 
 /* A dim given a value (it becomes constant), or buckets, or left dynamic, when compiled. */
 typedef struct tilert_dim_binding {
-  const char *name;
+  const char* name;
   int64_t value; /* where bucket_count is 0 */
-  const tilert_bucket *buckets;
+  const tilert_bucket* buckets;
   uint32_t bucket_count;
   uint32_t reserved;
 } tilert_dim_binding;
 typedef struct tilert_kernel_options {
   uint32_t struct_size;
   uint32_t dim_count;
-  const tilert_dim_binding *dims;
-  const char *target; /* "sm_80", "sm_90a", "cpu", "x86-64-v3", ...; NULL: of the device prepared for */
-  const tilert_device_class *device_class; /* NULL: the target's default */
+  const tilert_dim_binding* dims;
+  const char* target; /* "sm_80", "sm_90a", "cpu", "x86-64-v3", ...; NULL: of the device prepared for */
+  const tilert_device_class* device_class; /* NULL: the target's default */
   uint32_t flags;                          /* TILERT_KERNEL_* */
   uint32_t reserved;
 } tilert_kernel_options;
@@ -806,36 +806,36 @@ enum { TILERT_KERNEL_DEBUG = 1 /* bounds of shared tiles checked in generated co
 /* The program for a target, with its table of variants (one, or one per combination of buckets). Resolves names and
  * binds dims; a NULL target is settled by the first tilert_prepare. `options` may be NULL. Holds program and context.
  * Errors: TILERT_INVALID_ARGUMENT (unknown dim, target), TILERT_SOURCE_REFUSED. Acts: none. */
-TILERT_API tilert_status tilert_kernel_create(tilert_context *context, tilert_program *program,
-                                              const tilert_kernel_options *options, tilert_kernel **kernel,
-                                              tilert_error **error) TILERT_NOEXCEPT;
-TILERT_API void tilert_kernel_retain(tilert_kernel *kernel) TILERT_NOEXCEPT;
-TILERT_API void tilert_kernel_release(tilert_kernel *kernel) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_kernel_create(tilert_context* context, tilert_program* program,
+                                              const tilert_kernel_options* options, tilert_kernel** kernel,
+                                              tilert_error** error) TILERT_NOEXCEPT;
+TILERT_API void tilert_kernel_retain(tilert_kernel* kernel) TILERT_NOEXCEPT;
+TILERT_API void tilert_kernel_release(tilert_kernel* kernel) TILERT_NOEXCEPT;
 
 /* Compiles every variant, or fetches it from the cache, for the kernel's target; needs no device. Once per process and
  * key: concurrent calls share one compile. Errors: TILERT_COMPILE with source and log, TILERT_UNSUPPORTED,
  * TILERT_UNAVAILABLE, TILERT_SEALED, TILERT_INVALID_ARGUMENT without a target. Acts: compile, disk. Capture-safe: it
  * touches no driver. */
-TILERT_API tilert_status tilert_kernel_compile(tilert_kernel *kernel, tilert_error **error) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_kernel_compile(tilert_kernel* kernel, tilert_error** error) TILERT_NOEXCEPT;
 
 /* The variants. They exist from creation on where the target is known; what only compiling knows is 0 or "" before.
  * tilert_kernel_variant returns one reference. Acts: none. */
-TILERT_API uint32_t tilert_kernel_variant_count(tilert_kernel *kernel) TILERT_NOEXCEPT;
-TILERT_API tilert_status tilert_kernel_variant(tilert_kernel *kernel, uint32_t index,
-                                               tilert_variant **variant) TILERT_NOEXCEPT;
-TILERT_API void tilert_variant_retain(tilert_variant *variant) TILERT_NOEXCEPT;
-TILERT_API void tilert_variant_release(tilert_variant *variant) TILERT_NOEXCEPT;
+TILERT_API uint32_t tilert_kernel_variant_count(tilert_kernel* kernel) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_kernel_variant(tilert_kernel* kernel, uint32_t index,
+                                               tilert_variant** variant) TILERT_NOEXCEPT;
+TILERT_API void tilert_variant_retain(tilert_variant* variant) TILERT_NOEXCEPT;
+TILERT_API void tilert_variant_release(tilert_variant* variant) TILERT_NOEXCEPT;
 
 /* What a variant is. The strings belong to the variant. Acts: none. */
 typedef struct tilert_variant_info {
   uint32_t struct_size;
   uint32_t compiled; /* 0 or 1 */
-  const char *target;
-  const char *request_key;      /* hex */
-  const char *binary_key;       /* hex; "" where not compiled */
-  const char *conditions;       /* which dims it takes: "M % 8 == 0, N = 4096" */
-  const char *configuration;    /* the resolved configuration with each hint's outcome (taken, or why not), as JSON */
-  const char *log;              /* the compiler's, also on success */
+  const char* target;
+  const char* request_key;      /* hex */
+  const char* binary_key;       /* hex; "" where not compiled */
+  const char* conditions;       /* which dims it takes: "M % 8 == 0, N = 4096" */
+  const char* configuration;    /* the resolved configuration with each hint's outcome (taken, or why not), as JSON */
+  const char* log;              /* the compiler's, also on success */
   uint64_t compile_nanoseconds; /* 0: fetched */
   uint64_t binary_bytes;
   uint32_t registers;    /* a thread; 0: unknown */
@@ -843,24 +843,24 @@ typedef struct tilert_variant_info {
   uint32_t threads;      /* a block */
   uint32_t shared_bytes; /* a block */
 } tilert_variant_info;
-TILERT_API tilert_status tilert_variant_get_info(tilert_variant *variant, tilert_variant_info *info) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_variant_get_info(tilert_variant* variant, tilert_variant_info* info) TILERT_NOEXCEPT;
 
 /* The generated source text, or the text at a stage of the compiler ("specialized", "tile", "loop", "source"; NULL:
  * source). Runs the passes again where the variant was fetched; compiles nothing. `*text` belongs to the variant. Acts:
  * none. */
-TILERT_API tilert_status tilert_variant_text(tilert_variant *variant, const char *stage, const char **text,
-                                             size_t *size, tilert_error **error) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_variant_text(tilert_variant* variant, const char* stage, const char** text,
+                                             size_t* size, tilert_error** error) TILERT_NOEXCEPT;
 
 /* The binary (cubin, object) of a compiled variant; belongs to the variant. Errors: TILERT_NOT_READY. Acts: none. */
-TILERT_API tilert_status tilert_variant_binary(tilert_variant *variant, const void **data, size_t *size,
-                                               tilert_error **error) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_variant_binary(tilert_variant* variant, const void** data, size_t* size,
+                                               tilert_error** error) TILERT_NOEXCEPT;
 
 /* ---- Preparing ------------------------------------------------------------------------------- */
 
 typedef struct tilert_prepare_options {
   uint32_t struct_size;
   uint32_t flags;      /* none yet */
-  const int64_t *dims; /* only the variants that take these, by index, -1: any; NULL: all variants */
+  const int64_t* dims; /* only the variants that take these, by index, -1: any; NULL: all variants */
   uint32_t dim_count;
   uint32_t reserved;
 } tilert_prepare_options;
@@ -869,28 +869,28 @@ typedef struct tilert_prepare_options {
  * driver call. `options` may be NULL. Again for the same kernel and device gives the same Loaded. Errors: as
  * tilert_kernel_compile, TILERT_DRIVER, TILERT_UNAVAILABLE, TILERT_NOT_READY while the calling thread captures (nothing
  * was touched). Acts: compile, load, disk; not capture-safe. */
-TILERT_API tilert_status tilert_prepare(tilert_kernel *kernel, tilert_device *device,
-                                        const tilert_prepare_options *options, tilert_loaded **loaded,
-                                        tilert_error **error) TILERT_NOEXCEPT;
-TILERT_API void tilert_loaded_retain(tilert_loaded *loaded) TILERT_NOEXCEPT;
-TILERT_API void tilert_loaded_release(tilert_loaded *loaded) TILERT_NOEXCEPT; /* only marks: tilert_trim unloads */
+TILERT_API tilert_status tilert_prepare(tilert_kernel* kernel, tilert_device* device,
+                                        const tilert_prepare_options* options, tilert_loaded** loaded,
+                                        tilert_error** error) TILERT_NOEXCEPT;
+TILERT_API void tilert_loaded_retain(tilert_loaded* loaded) TILERT_NOEXCEPT;
+TILERT_API void tilert_loaded_release(tilert_loaded* loaded) TILERT_NOEXCEPT; /* only marks: tilert_trim unloads */
 
 /* The same as work in the background: submit, then poll, wait or cancel. This version refuses: call tilert_prepare on a
  * thread of your own; it may run beside everything else. Acts: none. */
-TILERT_API tilert_status tilert_prepare_submit(tilert_kernel *kernel, tilert_device *device,
-                                               const tilert_prepare_options *options, tilert_job **job,
-                                               tilert_error **error) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_prepare_submit(tilert_kernel* kernel, tilert_device* device,
+                                               const tilert_prepare_options* options, tilert_job** job,
+                                               tilert_error** error) TILERT_NOEXCEPT;
 
 /* poll: TILERT_OK when done, TILERT_NOT_READY while it runs, else why it failed. wait: the same after at most `timeout`
  * ns (UINT64_MAX: for ever), then TILERT_TIMEOUT. cancel: asks; the job ends as TILERT_CANCELLED or as it would have.
  * result: what a job that is done made. Acts: none. */
-TILERT_API tilert_status tilert_job_poll(tilert_job *job) TILERT_NOEXCEPT;
-TILERT_API tilert_status tilert_job_wait(tilert_job *job, uint64_t timeout) TILERT_NOEXCEPT;
-TILERT_API tilert_status tilert_job_cancel(tilert_job *job) TILERT_NOEXCEPT;
-TILERT_API tilert_status tilert_job_result(tilert_job *job, tilert_loaded **loaded,
-                                           tilert_error **error) TILERT_NOEXCEPT;
-TILERT_API void tilert_job_retain(tilert_job *job) TILERT_NOEXCEPT;
-TILERT_API void tilert_job_release(tilert_job *job) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_job_poll(tilert_job* job) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_job_wait(tilert_job* job, uint64_t timeout) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_job_cancel(tilert_job* job) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_job_result(tilert_job* job, tilert_loaded** loaded,
+                                           tilert_error** error) TILERT_NOEXCEPT;
+TILERT_API void tilert_job_retain(tilert_job* job) TILERT_NOEXCEPT;
+TILERT_API void tilert_job_release(tilert_job* job) TILERT_NOEXCEPT;
 
 /* ---- Launching ------------------------------------------------------------------------------- */
 
@@ -903,9 +903,9 @@ enum { TILERT_MEMORY_UNKNOWN = 0, TILERT_MEMORY_CPU = 1, TILERT_MEMORY_CUDA = 2 
 struct tilert_argument {
   tilert_argument_kind kind;
   tilert_dtype dtype;
-  void *data; /* tensor: the first element, a DLPack byte offset folded in. May be NULL where it has no elements */
-  const int64_t *shape;   /* tensor: ndim sizes; NULL: as the dims say */
-  const int64_t *strides; /* tensor: in elements, 0 or positive; NULL: row-major contiguous */
+  void* data; /* tensor: the first element, a DLPack byte offset folded in. May be NULL where it has no elements */
+  const int64_t* shape;   /* tensor: ndim sizes; NULL: as the dims say */
+  const int64_t* strides; /* tensor: in elements, 0 or positive; NULL: row-major contiguous */
   int32_t ndim;
   tilert_memory device_type; /* where known, it is checked */
   int32_t device_id;
@@ -939,20 +939,20 @@ typedef struct tilert_launch_failure {
 typedef struct tilert_launch_info {
   uint32_t struct_size;
   uint32_t flags; /* TILERT_LAUNCH_* */
-  tilert_loaded *loaded;
-  void *stream; /* CUstream, used as it is; NULL: legacy stream of the bound context. CPU: NULL */
-  const tilert_argument *arguments;
-  const int64_t *dims; /* by index of declaration; -1: from the tensors' shapes; NULL: all from the shapes */
+  tilert_loaded* loaded;
+  void* stream; /* CUstream, used as it is; NULL: legacy stream of the bound context. CPU: NULL */
+  const tilert_argument* arguments;
+  const int64_t* dims; /* by index of declaration; -1: from the tensors' shapes; NULL: all from the shapes */
   uint32_t argument_count;
   uint32_t dim_count;
-  void *workspace; /* device memory, as tilert_workspace says; used by one launch in flight at a time */
+  void* workspace; /* device memory, as tilert_workspace says; used by one launch in flight at a time */
   uint64_t workspace_bytes;
-  const tilert_launch_attribute *attributes;
+  const tilert_launch_attribute* attributes;
   uint32_t attribute_count;
   uint32_t reserved;
-  void *record; /* encoded descriptors kept by the caller between launches; refused by this version: NULL */
+  void* record; /* encoded descriptors kept by the caller between launches; refused by this version: NULL */
   uint64_t record_bytes;
-  tilert_launch_failure *failure; /* may be NULL */
+  tilert_launch_failure* failure; /* may be NULL */
 } tilert_launch_info;
 enum { TILERT_LAUNCH_DEBUG_POINTERS = 1 /* asks the driver about each pointer: slow, and not capture-safe */ };
 
@@ -962,7 +962,7 @@ enum { TILERT_LAUNCH_DEBUG_POINTERS = 1 /* asks the driver about each pointer: s
  * against each other, alignment, strides, device where given. Errors: TILERT_NOT_READY (no loaded variant takes these
  * dims: tilert_prepare), TILERT_SHAPE, TILERT_ALIGNMENT, TILERT_INVALID_ARGUMENT, TILERT_DRIVER. Acts: none
  * (capture-safe). */
-TILERT_API tilert_status tilert_launch(const tilert_launch_info *info) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_launch(const tilert_launch_info* info) TILERT_NOEXCEPT;
 
 /* What that launch would hand to the driver, for a host that builds its own graph nodes; pins the Loaded as a captured
  * launch does. `kernel_index` picks the kernel of a program of several. Call with parameters NULL to learn sizes. Acts:
@@ -970,23 +970,23 @@ TILERT_API tilert_status tilert_launch(const tilert_launch_info *info) TILERT_NO
 typedef struct tilert_launch_record {
   uint32_t struct_size;
   uint32_t kernel_index;
-  void *function; /* CUfunction; CPU: NULL */
+  void* function; /* CUfunction; CPU: NULL */
   uint32_t grid[3], block[3], cluster[3];
   uint32_t shared_bytes;
   uint32_t parameter_count;
   uint32_t kernel_count; /* of the program */
   uint32_t reserved;
-  void *parameters; /* caller's buffer for the parameter bytes, at their offsets; aligned to 64 bytes; or NULL */
+  void* parameters; /* caller's buffer for the parameter bytes, at their offsets; aligned to 64 bytes; or NULL */
   uint64_t parameter_bytes;        /* in: its size; out: bytes needed */
-  uint32_t *parameter_offsets;     /* caller's array, or NULL */
+  uint32_t* parameter_offsets;     /* caller's array, or NULL */
   uint32_t parameter_offset_count; /* in: its length */
   uint32_t reserved2;
 } tilert_launch_record;
-TILERT_API tilert_status tilert_launch_export(const tilert_launch_info *info,
-                                              tilert_launch_record *record) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_launch_export(const tilert_launch_info* info,
+                                              tilert_launch_record* record) TILERT_NOEXCEPT;
 
 /* The caller's word that no captured graph remains that launches this Loaded. Acts: none. */
-TILERT_API tilert_status tilert_unpin(tilert_loaded *loaded, tilert_error **error) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_unpin(tilert_loaded* loaded, tilert_error** error) TILERT_NOEXCEPT;
 
 /* ---- Workspace, plans, diagnostics ----------------------------------------------------------- */
 
@@ -999,14 +999,14 @@ typedef struct tilert_workspace_info {
   uint64_t bytes;
   uint64_t zero_bytes;
 } tilert_workspace_info;
-TILERT_API tilert_status tilert_workspace(tilert_variant *variant, const int64_t *max_dims, uint32_t dim_count,
-                                          tilert_workspace_info *info, tilert_error **error) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_workspace(tilert_variant* variant, const int64_t* max_dims, uint32_t dim_count,
+                                          tilert_workspace_info* info, tilert_error** error) TILERT_NOEXCEPT;
 
 /* A planned schedule (a list of tiles), written into the caller's host buffer, which the caller copies into the
  * workspace on its stream. This version's kernels use closed forms, computed at launch: TILERT_UNSUPPORTED, launch
  * without a plan. Acts: none. */
-TILERT_API tilert_status tilert_plan(tilert_loaded *loaded, const int64_t *dims, uint32_t dim_count, void *buffer,
-                                     uint64_t *bytes, tilert_error **error) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_plan(tilert_loaded* loaded, const int64_t* dims, uint32_t dim_count, void* buffer,
+                                     uint64_t* bytes, tilert_error** error) TILERT_NOEXCEPT;
 
 /* Reads the ring that print and assert wrote, from a host copy of the workspace made after the caller's own
  * synchronization, and calls on_entry for each: ordinal of the operation, block, values. This version has neither print
@@ -1016,12 +1016,12 @@ typedef struct tilert_diagnostic {
   uint32_t ordinal;
   uint32_t block[3];
   uint32_t value_count;
-  const uint64_t *values;
-  const char *message; /* with label, file and line, resolved against the live program */
+  const uint64_t* values;
+  const char* message; /* with label, file and line, resolved against the live program */
 } tilert_diagnostic;
-TILERT_API tilert_status tilert_diagnostics_read(tilert_loaded *loaded, const void *workspace, uint64_t bytes,
-                                                 void (*on_entry)(void *user, const tilert_diagnostic *entry),
-                                                 void *user, tilert_error **error) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_diagnostics_read(tilert_loaded* loaded, const void* workspace, uint64_t bytes,
+                                                 void (*on_entry)(void* user, const tilert_diagnostic* entry),
+                                                 void* user, tilert_error** error) TILERT_NOEXCEPT;
 
 #ifdef __cplusplus
 } /* extern "C" */

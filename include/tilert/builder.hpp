@@ -21,7 +21,7 @@ inline constexpr GemmFlag operator|(GemmFlag a, GemmFlag b) {
 }
 struct GemmOptions {
   uint32_t flags = 0;
-  Expr accumulate;             // bool: false overwrites
+  Expr accumulate;  // bool: false overwrites
   bool has_accumulate = false;
   tilert_warp_split split = TILERT_SPLIT_AUTO;
   GemmOptions() = default;
@@ -81,7 +81,9 @@ struct DimOptions {
   std::vector<tilert_bucket> buckets_;
   int64_t divisible_ = 0;
   DimOptions& divisible(int64_t by) { return divisible_ = by, *this; }
-  DimOptions& range(int64_t low, int64_t high) { return buckets_.push_back({TILERT_BUCKET_RANGE, 0, low, high}), *this; }
+  DimOptions& range(int64_t low, int64_t high) {
+    return buckets_.push_back({TILERT_BUCKET_RANGE, 0, low, high}), *this;
+  }
   DimOptions& multiple(int64_t of) { return buckets_.push_back({TILERT_BUCKET_DIVISOR, 0, of, 0}), *this; }
 };
 
@@ -128,8 +130,9 @@ class Builder {
     o.alignment = options.alignment_;
     o.strides = strides.data();
     o.stride_count = strides.size();
-    return Tile(raw_, {}, tilert_builder_tensor(raw_, name, access, static_cast<tilert_dtype>(dtype), sizes.data(),
-                                                sizes.size(), &o));
+    return Tile(
+        raw_, {},
+        tilert_builder_tensor(raw_, name, access, static_cast<tilert_dtype>(dtype), sizes.data(), sizes.size(), &o));
   }
   Tile input(const char* name, DType dtype, std::initializer_list<Expr> shape, const TensorOptions& options = {},
              Here here = Here::at()) {
@@ -145,7 +148,8 @@ class Builder {
   }
   Expr scalar(const char* name, DType dtype, Here here = Here::at()) {
     at(here);
-    return {raw_, tilert_builder_scalar_value(raw_, tilert_builder_scalar(raw_, name, static_cast<tilert_dtype>(dtype)))};
+    return {raw_,
+            tilert_builder_scalar_value(raw_, tilert_builder_scalar(raw_, name, static_cast<tilert_dtype>(dtype)))};
   }
   Expr constant(DType dtype, const Expr& number, Here here = Here::at()) {
     at(here);
@@ -226,7 +230,8 @@ class Builder {
     const Region::Raw to(destination);
     tilert_builder_clear(raw_, &to.region);
   }
-  void gemm(const Region& a, const Region& b, const Region& c, const GemmOptions& options = {}, Here here = Here::at()) {
+  void gemm(const Region& a, const Region& b, const Region& c, const GemmOptions& options = {},
+            Here here = Here::at()) {
     at(here);
     const Region::Raw x(a), y(b), z(c);
     tilert_gemm_options o{};
@@ -236,8 +241,8 @@ class Builder {
     if (options.has_accumulate) o.accumulate = options.accumulate.in(raw_);
     tilert_builder_gemm(raw_, &x.region, &y.region, &z.region, &o);
   }
-  void reduce(ReduceOp op, const Region& source, const Region& destination, uint32_t dim, ReduceFlag flag = ReduceFlag::none,
-              Here here = Here::at()) {
+  void reduce(ReduceOp op, const Region& source, const Region& destination, uint32_t dim,
+              ReduceFlag flag = ReduceFlag::none, Here here = Here::at()) {
     at(here);
     const Region::Raw from(source), to(destination);
     tilert_reduce_options o{};
@@ -344,7 +349,8 @@ class Builder {
   void call(F& f, const tilert_expr (&ids)[N], std::index_sequence<I...>) {
     f(Expr(raw_, ids[I])...);
   }
-  tilert_buffer storage(tilert_scope scope, DType dtype, std::initializer_list<Expr> shape, const char* name, Here here) {
+  tilert_buffer storage(tilert_scope scope, DType dtype, std::initializer_list<Expr> shape, const char* name,
+                        Here here) {
     at(here);
     const Ids sizes(raw_, shape.begin(), shape.size());
     tilert_buffer_options o{};

@@ -37,7 +37,9 @@ class Error {
   const std::string& message() const { return message_; }
   const std::string& source() const { return source_; }
   const std::string& log() const { return log_; }
-  std::string text() const { return std::string(tilert_status_name(status_)) + ": " + message_ + (log_.empty() ? "" : "\n" + log_); }
+  std::string text() const {
+    return std::string(tilert_status_name(status_)) + ": " + message_ + (log_.empty() ? "" : "\n" + log_);
+  }
 
  private:
   tilert_status status_ = TILERT_OK;
@@ -114,7 +116,8 @@ class Program : public Handle<tilert_program, tilert_program_retain, tilert_prog
   static Result<Program> parse(std::string_view text, const char* name = nullptr, uint32_t flags = 0) {
     tilert_program* program = nullptr;
     tilert_error* error = nullptr;
-    return detail::result<Program>(tilert_program_parse(text.data(), text.size(), name, flags, &program, &error), program, error);
+    return detail::result<Program>(tilert_program_parse(text.data(), text.size(), name, flags, &program, &error),
+                                   program, error);
   }
   Result<std::string> text() const {
     const char* text = nullptr;
@@ -163,8 +166,8 @@ class Device : public Handle<tilert_device, tilert_device_retain, tilert_device_
   }
 };
 
-// A launch argument: a tensor's address (its dtype and rank are the parameter's), a described tensor, or a scalar of the
-// parameter's dtype.
+// A launch argument: a tensor's address (its dtype and rank are the parameter's), a described tensor, or a scalar of
+// the parameter's dtype.
 class Argument {
  public:
   template <class T>
@@ -226,8 +229,9 @@ class Loaded : public Handle<tilert_loaded, tilert_loaded_retain, tilert_loaded_
   // Never compiles, loads, allocates or synchronizes. Takes at most kMaxArguments arguments and kMaxDims dims: call
   // tilert_launch itself for more.
   static constexpr size_t kMaxArguments = 64, kMaxDims = 64;
-  tilert_status try_launch(void* stream, std::initializer_list<Argument> arguments, std::initializer_list<DimValue> dims = {},
-                           const LaunchOptions& options = {}, tilert_launch_failure* failure = nullptr) const {
+  tilert_status try_launch(void* stream, std::initializer_list<Argument> arguments,
+                           std::initializer_list<DimValue> dims = {}, const LaunchOptions& options = {},
+                           tilert_launch_failure* failure = nullptr) const {
     if (arguments.size() > kMaxArguments || dims_ > kMaxDims) return TILERT_INVALID_ARGUMENT;
     tilert_argument raw[kMaxArguments];
     int64_t sizes[kMaxDims];
@@ -265,7 +269,8 @@ class Loaded : public Handle<tilert_loaded, tilert_loaded_retain, tilert_loaded_
     failure.struct_size = sizeof failure;
     const tilert_status status = try_launch(stream, arguments, dims, options, &failure);
     if (status != TILERT_OK)
-      throw Exception(Error(status, failure.message[0] ? failure.message : "too many arguments, or a dim that is not there"));
+      throw Exception(
+          Error(status, failure.message[0] ? failure.message : "too many arguments, or a dim that is not there"));
   }
 #endif
 
@@ -320,7 +325,8 @@ class Context : public Handle<tilert_context, tilert_context_retain, tilert_cont
     return detail::result<Context>(tilert_context_create(&options, &context, &error), context, error);
   }
   // target empty: that of the device prepared for.
-  Result<Kernel> try_kernel(const Program& program, std::string_view target = {}, std::initializer_list<Bind> dims = {}) const {
+  Result<Kernel> try_kernel(const Program& program, std::string_view target = {},
+                            std::initializer_list<Bind> dims = {}) const {
     const std::string name(target);
     std::vector<tilert_dim_binding> bindings;
     for (const Bind& b : dims) bindings.push_back({b.name, b.value, nullptr, 0, 0});

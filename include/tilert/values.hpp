@@ -24,7 +24,9 @@ inline constexpr double inf = std::numeric_limits<double>::infinity();
 struct Here {
   const char* file = nullptr;
   uint32_t line = 0;
-  static constexpr Here at(const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) { return {file, line}; }
+  static constexpr Here at(const char* file = __builtin_FILE(), uint32_t line = __builtin_LINE()) {
+    return {file, line};
+  }
 };
 
 // A scalar value: one of a builder, or a number that adopts the dtype of what it meets.
@@ -167,8 +169,8 @@ class Region {
   Here here_;
 };
 
-// A tile or parameter: itself its whole region; with offsets in parentheses a part of it or an element. Assignment makes it
-// name another tile.
+// A tile or parameter: itself its whole region; with offsets in parentheses a part of it or an element. Assignment
+// makes it name another tile.
 class Tile : public Region {
  public:
   Tile() = default;

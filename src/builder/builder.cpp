@@ -93,7 +93,8 @@ Result<std::shared_ptr<const ir::Program>> Builder::finish() {
                         opened.file.empty() ? "<unknown>" : opened.file, opened.line);
     }
     if (program_->kernels.empty())
-      return make_error(Code::kInvalidProgram, "the program '{}' has no kernel: open one with begin_kernel", program_->name);
+      return make_error(Code::kInvalidProgram, "the program '{}' has no kernel: open one with begin_kernel",
+                        program_->name);
     return {};
   });
   if (error_) return *error_;

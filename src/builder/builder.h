@@ -32,8 +32,8 @@ class Builder {
 
   // Declarations (declare.cpp)
   tilert_dim dim(const char* name, const tilert_dim_options& options);
-  tilert_tensor tensor(const char* name, tilert_access access, tilert_dtype dtype, const tilert_expr* shape, uint32_t rank,
-                       const tilert_tensor_options& options);
+  tilert_tensor tensor(const char* name, tilert_access access, tilert_dtype dtype, const tilert_expr* shape,
+                       uint32_t rank, const tilert_tensor_options& options);
   tilert_scalar scalar(const char* name, tilert_dtype dtype);
   tilert_buffer buffer(tilert_scope scope, tilert_dtype dtype, const tilert_expr* shape, uint32_t rank,
                        const tilert_buffer_options& options);
@@ -87,24 +87,24 @@ class Builder {
     uint32_t location = 0;
     uint32_t ordinal = 0;
     ir::Block body;
-    std::vector<ir::VarId> vars;      // parallel, loops
-    std::vector<int64_t> extents;     // parallel
+    std::vector<ir::VarId> vars;                                      // parallel, loops
+    std::vector<int64_t> extents;                                     // parallel
     ir::For loop{ir::ForKind::serial, ir::kNoVar, nullptr, nullptr};  // serial, pipelined: all but the body
-    ir::Expr condition = nullptr;     // then, otherwise
-    ir::Block then_body;              // otherwise
+    ir::Expr condition = nullptr;                                     // then, otherwise
+    ir::Block then_body;                                              // otherwise
   };
   // What lives until a scope ends: an index into scopes_ and that scope's serial number.
   struct Lifetime {
     uint32_t depth = 0;
-    uint32_t serial = 0;              // that of the program's own scope is 0
+    uint32_t serial = 0;  // that of the program's own scope is 0
   };
   struct Value {
-    ir::Expr expr = nullptr;          // null: a literal
-    DType literal = DType::none;      // int64 or f64
-    uint64_t bits = 0;                // of the literal
+    ir::Expr expr = nullptr;      // null: a literal
+    DType literal = DType::none;  // int64 or f64
+    uint64_t bits = 0;            // of the literal
     Lifetime life;
   };
-  struct Storage {                    // of one ir::Buffer, tensor parameters included
+  struct Storage {  // of one ir::Buffer, tensor parameters included
     Lifetime life;
     bool written = false;
   };
@@ -112,20 +112,23 @@ class Builder {
   struct Place {
     ir::BufferId buffer = ir::kNoBuffer;
     std::vector<ir::Expr> offsets;
-    std::vector<int64_t> extents;     // empty: to be inferred
+    std::vector<int64_t> extents;  // empty: to be inferred
     bool whole = false;
   };
   enum class Use : uint8_t { read, write, update };
 
   // Runs one call: refuses it after an error, adds operation and location to a new error, drops the label.
-  template <class F> Code run(std::string_view operation, F&& f);
-  template <class Id, class F> Id make(std::string_view operation, F&& f);
+  template <class F>
+  Code run(std::string_view operation, F&& f);
+  template <class Id, class F>
+  Id make(std::string_view operation, F&& f);
   std::string where(std::string_view operation) const;
   void drop_label();
   uint32_t location();
 
   // Ids and values
-  template <class Id> Result<uint32_t> find(Id id, size_t count, std::string_view what) const;
+  template <class Id>
+  Result<uint32_t> find(Id id, size_t count, std::string_view what) const;
   Result<Value> value(tilert_expr id, std::string_view what) const;
   Result<tilert_expr> add_value(Value value);
   Result<tilert_expr> add_expr(ir::Expr expr) { return add_expr(expr, Lifetime{}); }
@@ -185,29 +188,30 @@ class Builder {
 
   Status do_copy(const tilert_region* source, const tilert_region* destination, const tilert_copy_options& options);
   Status copy_options(const tilert_copy_options& options, ir::Copy& copy) const;
-  Status do_gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c, const tilert_gemm_options& options);
+  Status do_gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c,
+                 const tilert_gemm_options& options);
   Status gemm_dtypes(const ir::Gemm& gemm) const;
   Status do_reduce(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim,
                    const tilert_reduce_options& options);
   Status do_inline_source(const tilert_inline_source& source);
 
-  uint32_t serial_;                   // of this builder; ids carry it
+  uint32_t serial_;  // of this builder; ids carry it
   std::shared_ptr<ir::Program> program_;
   std::optional<Error> error_;
   std::vector<Value> values_;
-  std::vector<Storage> storage_;      // parallel to program_->buffers
+  std::vector<Storage> storage_;  // parallel to program_->buffers
   std::vector<ir::BufferId> tensors_;
   std::vector<ir::VarId> scalars_;
   std::vector<ir::BufferId> buffers_;
   std::vector<OpenScope> scopes_;
   std::unordered_set<std::string> names_;
   Ranges ranges_;
-  ir::Kernel kernel_;                 // the open one
+  ir::Kernel kernel_;  // the open one
   bool contract_ = true;
   uint32_t next_scope_ = 1;
   uint32_t next_ordinal_ = 1;
-  ir::Location here_;                 // file and line of the caller, label of the next operation
-  uint32_t here_index_ = 0;           // here_ in program_->locations; 0: not added yet
+  ir::Location here_;        // file and line of the caller, label of the next operation
+  uint32_t here_index_ = 0;  // here_ in program_->locations; 0: not added yet
 };
 
 template <class F>
@@ -231,10 +235,11 @@ Id Builder::make(std::string_view operation, F&& f) {
 // Looks an id up: `count` of its kind exist.
 template <class Id>
 Result<uint32_t> Builder::find(Id id, size_t count, std::string_view what) const {
-  if (is_none(id)) return make_error(Code::kInvalidArgument, "{} is none: an id that an earlier call returned is needed", what);
+  if (is_none(id))
+    return make_error(Code::kInvalidArgument, "{} is none: an id that an earlier call returned is needed", what);
   if (id.serial != serial_)
-    return make_error(Code::kInvalidArgument, "{} is an id of another builder (number {}, this one is {})", what, id.serial,
-                      serial_);
+    return make_error(Code::kInvalidArgument, "{} is an id of another builder (number {}, this one is {})", what,
+                      id.serial, serial_);
   if (kind_of(id) != IdTraits<Id>::kind)
     return make_error(Code::kInvalidArgument, "{} is the id of {}, not of {}", what, id_kind_name(kind_of(id)),
                       id_kind_name(IdTraits<Id>::kind));

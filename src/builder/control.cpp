@@ -28,9 +28,7 @@ Status Builder::need_tile_level() const {
   return make_error(Code::kInvalidProgram, "a tile operation cannot stand inside parallel: move it out of the loop");
 }
 
-Builder::Lifetime Builder::here() const {
-  return {static_cast<uint32_t>(scopes_.size() - 1), scopes_.back().serial};
-}
+Builder::Lifetime Builder::here() const { return {static_cast<uint32_t>(scopes_.size() - 1), scopes_.back().serial}; }
 
 Status Builder::check_alive(const Lifetime& life, std::string_view what, std::string_view name) const {
   if (life.depth < scopes_.size() && scopes_[life.depth].serial == life.serial) return {};
@@ -66,7 +64,8 @@ Status Builder::close(ScopeKind kind) {
   if (mine == ScopeKind::program) return make_error(Code::kInvalidProgram, "end of {}, but no scope is open", wanted);
   const ir::Location& opened = program_->locations[top().location];
   return make_error(Code::kInvalidProgram, "end of {}, but the innermost open scope is the {} opened at {}:{}", wanted,
-                    kScopeNames[static_cast<size_t>(mine)], opened.file.empty() ? "<unknown>" : opened.file, opened.line);
+                    kScopeNames[static_cast<size_t>(mine)], opened.file.empty() ? "<unknown>" : opened.file,
+                    opened.line);
 }
 
 void Builder::append(ir::Stmt::Node node) {
@@ -74,7 +73,8 @@ void Builder::append(ir::Stmt::Node node) {
   ++next_ordinal_;
 }
 
-Result<tilert_expr> Builder::add_variable(ir::VarKind kind, DType dtype, std::string name, Range range, ir::VarId* var) {
+Result<tilert_expr> Builder::add_variable(ir::VarKind kind, DType dtype, std::string name, Range range,
+                                          ir::VarId* var) {
   *var = program_->add_var(kind, dtype, std::move(name));
   if (dtype == DType::index) ranges_[*var] = range;
   return add_expr(program_->var(*var), here());
@@ -93,15 +93,17 @@ Code Builder::begin_parallel(const tilert_expr* extents, uint32_t rank, tilert_e
     for (uint32_t i = 0; i < rank; ++i) {
       TILERT_ASSIGN(const int64_t size, constant_index(extents[i], fmt::format("extent {}", i)));
       if (size < 1 || size > kMaxPoints || (points *= size) > kMaxPoints)
-        return make_error(Code::kInvalidProgram, "extent {} is {}: extents are positive, and a loop has at most {} points", i,
-                          size, kMaxPoints);
+        return make_error(Code::kInvalidProgram,
+                          "extent {} is {}: extents are positive, and a loop has at most {} points", i, size,
+                          kMaxPoints);
       sizes.push_back(size);
     }
     TILERT_TRY(open(ScopeKind::parallel));
     top().extents = sizes;
     for (uint32_t i = 0; i < rank; ++i) {
       ir::VarId var;
-      TILERT_ASSIGN(indices[i], add_variable(ir::VarKind::loop, DType::index, fmt::format("p{}", i), {0, sizes[i] - 1}, &var));
+      TILERT_ASSIGN(indices[i],
+                    add_variable(ir::VarKind::loop, DType::index, fmt::format("p{}", i), {0, sizes[i] - 1}, &var));
       top().vars.push_back(var);
     }
     return {};
@@ -124,7 +126,8 @@ Status Builder::do_begin_loop(ScopeKind kind, ir::For loop, tilert_expr* index) 
   const auto begin = constant_value(loop.begin), end = constant_value(loop.end);
   if (begin && end) {
     // The last value taken; a loop without trips bounds nothing.
-    const __int128 distance = loop.step > 0 ? static_cast<__int128>(*end) - *begin : static_cast<__int128>(*begin) - *end;
+    const __int128 distance =
+        loop.step > 0 ? static_cast<__int128>(*end) - *begin : static_cast<__int128>(*begin) - *end;
     const __int128 stride = loop.step > 0 ? static_cast<__int128>(loop.step) : -static_cast<__int128>(loop.step);
     if (distance > 0) {
       const auto last = static_cast<int64_t>(*begin + (distance - 1) / stride * loop.step);
@@ -156,7 +159,8 @@ Code Builder::begin_serial(tilert_loop kind, tilert_expr begin, tilert_expr end,
       TILERT_ASSIGN(const ir::Expr by, index_value(step, "step"));
       const auto number = constant_value(by);
       if (!number || *number == 0)
-        return make_error(Code::kInvalidProgram, "step {}: it is a constant, not 0", number ? "is 0" : "is not a constant");
+        return make_error(Code::kInvalidProgram, "step {}: it is a constant, not 0",
+                          number ? "is 0" : "is not a constant");
       loop.step = *number;
     }
     return do_begin_loop(ScopeKind::serial, std::move(loop), index);

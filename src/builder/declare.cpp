@@ -25,8 +25,8 @@ bool is_identifier(std::string_view name) {
 Result<std::vector<ir::Bucket>> buckets_of(const tilert_dim_options& options) {
   std::vector<ir::Bucket> out;
   if (options.bucket_count > kMaxBuckets || (options.bucket_count != 0 && !options.buckets))
-    return make_error(Code::kInvalidArgument, "bucket_count is {}: give 0 to {} buckets, and their array", options.bucket_count,
-                      kMaxBuckets);
+    return make_error(Code::kInvalidArgument, "bucket_count is {}: give 0 to {} buckets, and their array",
+                      options.bucket_count, kMaxBuckets);
   for (uint32_t i = 0; i < options.bucket_count; ++i) {
     const tilert_bucket& bucket = options.buckets[i];
     if (bucket.kind == TILERT_BUCKET_RANGE && bucket.a >= 0 && bucket.a <= bucket.b) {
@@ -35,8 +35,8 @@ Result<std::vector<ir::Bucket>> buckets_of(const tilert_dim_options& options) {
       out.push_back({ir::Bucket::Kind::divisor, 0, 0, bucket.a});
     } else {
       return make_error(Code::kInvalidArgument,
-                        "bucket {} (kind {}, a {}, b {}) is neither a range 0 <= a <= b nor a divisor a >= 1 with b 0", i,
-                        bucket.kind, bucket.a, bucket.b);
+                        "bucket {} (kind {}, a {}, b {}) is neither a range 0 <= a <= b nor a divisor a >= 1 with b 0",
+                        i, bucket.kind, bucket.a, bucket.b);
     }
   }
   return out;
@@ -51,7 +51,8 @@ Result<std::string> Builder::new_name(const char* name, std::string_view what) {
     return make_error(Code::kInvalidArgument, "{} '{}' is not an identifier of at most {} letters, digits and _", what,
                       text.substr(0, kMaxName), kMaxName);
   if (!names_.emplace(text).second)
-    return make_error(Code::kInvalidProgram, "the name '{}' is taken: dims and parameters have names of their own", text);
+    return make_error(Code::kInvalidProgram, "the name '{}' is taken: dims and parameters have names of their own",
+                      text);
   return std::string(text);
 }
 
@@ -60,10 +61,14 @@ Result<DType> Builder::storage_dtype(tilert_dtype dtype, std::string_view what) 
   if (dtype <= 0 || dtype > 255 || !dtype_is_known(type))
     return make_error(Code::kInvalidArgument, "{}: {} is not a dtype", what, dtype);
   switch (type) {
-    case DType::boolean: case DType::int8: case DType::int32: case DType::int64:
-    case DType::f16: case DType::bf16: case DType::f32: return type;
-    case DType::index:
-      return make_error(Code::kInvalidArgument, "{}: index is not a storage type; use int64", what);
+    case DType::boolean:
+    case DType::int8:
+    case DType::int32:
+    case DType::int64:
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32: return type;
+    case DType::index: return make_error(Code::kInvalidArgument, "{}: index is not a storage type; use int64", what);
     default: return refuse(Refusal::dtype_, fmt::format("{}: {}", what, dtype_text(type)));
   }
 }
@@ -71,10 +76,12 @@ Result<DType> Builder::storage_dtype(tilert_dtype dtype, std::string_view what) 
 tilert_dim Builder::dim(const char* name, const tilert_dim_options& options) {
   return make<tilert_dim>("dim", [&]() -> Result<tilert_dim> {
     if (scopes_.size() > 1) return make_error(Code::kInvalidProgram, "dims are declared before any kernel is open");
-    if (program_->dims.size() >= kMaxDims) return make_error(Code::kInvalidProgram, "a program has at most {} dims", kMaxDims);
+    if (program_->dims.size() >= kMaxDims)
+      return make_error(Code::kInvalidProgram, "a program has at most {} dims", kMaxDims);
     TILERT_ASSIGN(std::string text, new_name(name, "the name"));
     if (options.divisible < 0)
-      return make_error(Code::kInvalidArgument, "dim {}: divisible is {}: give a positive number", text, options.divisible);
+      return make_error(Code::kInvalidArgument, "dim {}: divisible is {}: give a positive number", text,
+                        options.divisible);
     ir::Dim dim;
     TILERT_ASSIGN(dim.buckets, buckets_of(options));
     dim.divisible = options.divisible == 0 ? 1 : options.divisible;
@@ -97,8 +104,9 @@ Status Builder::size_expr(ir::Expr expr, bool scalars, std::string_view what) co
   return {};
 }
 
-Result<tilert_tensor> Builder::do_tensor(const char* name, tilert_access access, tilert_dtype dtype, const tilert_expr* shape,
-                                         uint32_t rank, const tilert_tensor_options& options) {
+Result<tilert_tensor> Builder::do_tensor(const char* name, tilert_access access, tilert_dtype dtype,
+                                         const tilert_expr* shape, uint32_t rank,
+                                         const tilert_tensor_options& options) {
   if (scopes_.size() > 1) return make_error(Code::kInvalidProgram, "parameters are declared before any kernel is open");
   if (program_->parameters.size() >= kMaxParameters)
     return make_error(Code::kInvalidProgram, "a program has at most {} parameters", kMaxParameters);
@@ -107,7 +115,8 @@ Result<tilert_tensor> Builder::do_tensor(const char* name, tilert_access access,
   if (access < TILERT_IN || access > TILERT_INOUT)
     return make_error(Code::kInvalidArgument, "{}: access {} is none of in, out, inout", what, access);
   if (rank > kMaxRank || (rank != 0 && !shape))
-    return make_error(Code::kInvalidArgument, "{}: rank is {}: give 0 to {} dims, and their array", what, rank, kMaxRank);
+    return make_error(Code::kInvalidArgument, "{}: rank is {}: give 0 to {} dims, and their array", what, rank,
+                      kMaxRank);
   if (options.flags & ~uint32_t{TILERT_TENSOR_MAY_ALIAS | TILERT_TENSOR_POINTER_TABLE})
     return make_error(Code::kInvalidArgument, "{}: unknown flags {:#x}", what, options.flags);
   if (options.flags & TILERT_TENSOR_POINTER_TABLE) return refuse(Refusal::pointer_table_, what);
@@ -127,7 +136,8 @@ Result<tilert_tensor> Builder::do_tensor(const char* name, tilert_access access,
     TILERT_ASSIGN(const ir::Expr stride, index_value(options.strides[i], fmt::format("{}: stride {}", what, i)));
     TILERT_TRY(size_expr(stride, false, fmt::format("{}: stride {}", what, i)));
     if (stride->is_constant() && stride->as_int() < 0)
-      return make_error(Code::kInvalidProgram, "{}: stride {} is {}: strides are 0 or positive", what, i, stride->as_int());
+      return make_error(Code::kInvalidProgram, "{}: stride {} is {}: strides are 0 or positive", what, i,
+                        stride->as_int());
     buffer.strides.push_back(stride);
   }
   buffer.contiguous = options.strides == nullptr;
@@ -143,9 +153,12 @@ Result<tilert_tensor> Builder::do_tensor(const char* name, tilert_access access,
   buffer.alignment = options.alignment == 0 ? 16 : options.alignment;
   if (!std::has_single_bit(options.alignment == 0 ? 16u : options.alignment) || buffer.alignment > 4096 ||
       buffer.alignment < dtype_bytes(buffer.dtype))
-    return make_error(Code::kInvalidArgument, "{}: alignment {} is not a power of two from the element's {} to 4096 bytes", what,
+    return make_error(Code::kInvalidArgument,
+                      "{}: alignment {} is not a power of two from the element's {} to 4096 bytes", what,
                       options.alignment, dtype_bytes(buffer.dtype));
-  buffer.direction = access == TILERT_IN ? ir::Direction::in : access == TILERT_OUT ? ir::Direction::out : ir::Direction::inout;
+  buffer.direction = access == TILERT_IN    ? ir::Direction::in
+                     : access == TILERT_OUT ? ir::Direction::out
+                                            : ir::Direction::inout;
   buffer.parameter = static_cast<int32_t>(program_->parameters.size());
   buffer.may_alias = (options.flags & TILERT_TENSOR_MAY_ALIAS) != 0;
   buffer.location = location();
@@ -158,14 +171,15 @@ Result<tilert_tensor> Builder::do_tensor(const char* name, tilert_access access,
   return make_id<tilert_tensor>(serial_, static_cast<uint32_t>(tensors_.size() - 1));
 }
 
-tilert_tensor Builder::tensor(const char* name, tilert_access access, tilert_dtype dtype, const tilert_expr* shape, uint32_t rank,
-                              const tilert_tensor_options& options) {
+tilert_tensor Builder::tensor(const char* name, tilert_access access, tilert_dtype dtype, const tilert_expr* shape,
+                              uint32_t rank, const tilert_tensor_options& options) {
   return make<tilert_tensor>("tensor", [&] { return do_tensor(name, access, dtype, shape, rank, options); });
 }
 
 tilert_scalar Builder::scalar(const char* name, tilert_dtype dtype) {
   return make<tilert_scalar>("scalar", [&]() -> Result<tilert_scalar> {
-    if (scopes_.size() > 1) return make_error(Code::kInvalidProgram, "parameters are declared before any kernel is open");
+    if (scopes_.size() > 1)
+      return make_error(Code::kInvalidProgram, "parameters are declared before any kernel is open");
     if (program_->parameters.size() >= kMaxParameters)
       return make_error(Code::kInvalidProgram, "a program has at most {} parameters", kMaxParameters);
     TILERT_ASSIGN(std::string text, new_name(name, "the name"));
@@ -177,8 +191,8 @@ tilert_scalar Builder::scalar(const char* name, tilert_dtype dtype) {
   });
 }
 
-Result<tilert_buffer> Builder::do_buffer(tilert_scope scope, tilert_dtype dtype, const tilert_expr* shape, uint32_t rank,
-                                         const tilert_buffer_options& options) {
+Result<tilert_buffer> Builder::do_buffer(tilert_scope scope, tilert_dtype dtype, const tilert_expr* shape,
+                                         uint32_t rank, const tilert_buffer_options& options) {
   TILERT_TRY(need_kernel());
   static constexpr const char* kNames[] = {"", "shared", "fragment", "var", "local"};
   static constexpr ir::Scope kScopes[] = {ir::Scope::global, ir::Scope::shared, ir::Scope::fragment, ir::Scope::scalar,
@@ -189,7 +203,8 @@ Result<tilert_buffer> Builder::do_buffer(tilert_scope scope, tilert_dtype dtype,
   if (options.name) {
     const std::string_view given(options.name, strnlen(options.name, kMaxName + 1));
     if (given.size() > kMaxName || !is_identifier(given))
-      return make_error(Code::kInvalidArgument, "the name '{}' is not an identifier of at most {} letters, digits and _",
+      return make_error(Code::kInvalidArgument,
+                        "the name '{}' is not an identifier of at most {} letters, digits and _",
                         given.substr(0, kMaxName), kMaxName);
     text = given;
   }
@@ -207,8 +222,9 @@ Result<tilert_buffer> Builder::do_buffer(tilert_scope scope, tilert_dtype dtype,
   for (uint32_t i = 0; i < rank; ++i) {
     TILERT_ASSIGN(const int64_t size, constant_index(shape[i], fmt::format("{}: size {}", what, i)));
     if (size < 1 || size > kMaxTileElements || (elements *= size) > kMaxTileElements)
-      return make_error(Code::kInvalidProgram, "{}: size {} is {}: sizes are positive, and a tile has at most {} elements", what,
-                        i, size, kMaxTileElements);
+      return make_error(Code::kInvalidProgram,
+                        "{}: size {} is {}: sizes are positive, and a tile has at most {} elements", what, i, size,
+                        kMaxTileElements);
     buffer.shape.push_back(program_->arena->index(size));
   }
   buffer.location = location();

@@ -7,7 +7,7 @@ namespace tilert::builder {
 namespace {
 
 constexpr uint32_t kMaxKernels = 64;
-constexpr uint32_t kMaxListed = 1024;                 // headers or options of a source kernel
+constexpr uint32_t kMaxListed = 1024;  // headers or options of a source kernel
 constexpr size_t kMaxSource = size_t{64} << 20;
 constexpr uint32_t kGridFlags =
     TILERT_GRID_PERSISTENT | TILERT_GRID_NO_CONTRACT | TILERT_GRID_FIXED_ORDER | TILERT_GRID_FAST_MATH;
@@ -27,8 +27,8 @@ struct NumberHint {
 
 Result<int> number(const tilert_hint& hint, const NumberHint& row) {
   if (hint.value < row.low || hint.value > row.high || hint.value % row.multiple != 0)
-    return make_error(Code::kInvalidArgument, "hint {} is {}: give {} to {}, a multiple of {}", row.name, hint.value, row.low,
-                      row.high, row.multiple);
+    return make_error(Code::kInvalidArgument, "hint {} is {}: give {} to {}, a multiple of {}", row.name, hint.value,
+                      row.low, row.high, row.multiple);
   return static_cast<int>(hint.value);
 }
 
@@ -71,7 +71,8 @@ Result<ir::Hints> Builder::hints_of(std::span<const tilert_hint> hints) const {
   return out;
 }
 
-Result<std::vector<ir::Expr>> Builder::launch_exprs(const tilert_expr* exprs, uint32_t count, std::string_view what) const {
+Result<std::vector<ir::Expr>> Builder::launch_exprs(const tilert_expr* exprs, uint32_t count,
+                                                    std::string_view what) const {
   std::vector<ir::Expr> out;
   for (uint32_t i = 0; i < count; ++i) {
     const std::string one = fmt::format("{} {}", what, i);
@@ -87,7 +88,8 @@ Result<std::vector<ir::Expr>> Builder::launch_exprs(const tilert_expr* exprs, ui
 Status Builder::do_begin_kernel(const tilert_grid& grid, std::span<const tilert_hint> hints, tilert_expr* block) {
   if (scopes_.size() > 1) return make_error(Code::kInvalidProgram, "a kernel inside a kernel: end the open one first");
   if (grid.rank < 1 || grid.rank > 3 || !grid.extents || !block)
-    return make_error(Code::kInvalidArgument, "the grid's rank is {}: give 1 to 3 extents and room for their indices", grid.rank);
+    return make_error(Code::kInvalidArgument, "the grid's rank is {}: give 1 to 3 extents and room for their indices",
+                      grid.rank);
   if (program_->kernels.size() >= kMaxKernels)
     return make_error(Code::kInvalidProgram, "a program has at most {} kernels", kMaxKernels);
   if (!program_->kernels.empty() && program_->kernels.back().source) return refuse(Refusal::mixed_source_);
@@ -132,7 +134,8 @@ Code Builder::end_kernel() {
 }
 
 Status Builder::do_source_kernel(const tilert_source_kernel& kernel) {
-  if (scopes_.size() > 1) return make_error(Code::kInvalidProgram, "a source kernel inside a kernel: end the open one first");
+  if (scopes_.size() > 1)
+    return make_error(Code::kInvalidProgram, "a source kernel inside a kernel: end the open one first");
   if (program_->kernels.size() >= kMaxKernels)
     return make_error(Code::kInvalidProgram, "a program has at most {} kernels", kMaxKernels);
   if (!program_->kernels.empty() && !program_->kernels.back().source) return refuse(Refusal::mixed_source_);
@@ -142,8 +145,8 @@ Status Builder::do_source_kernel(const tilert_source_kernel& kernel) {
     return make_error(Code::kInvalidArgument, "the language '{}' is neither \"cuda\" nor \"llvm\"", source->language);
   TILERT_ASSIGN(source->text, text(kernel.text, "text"));
   TILERT_ASSIGN(source->entry, text(kernel.entry, "entry"));
-  if (kernel.header_count > kMaxListed || (kernel.header_count && !kernel.headers) || kernel.option_count > kMaxListed ||
-      (kernel.option_count && !kernel.options))
+  if (kernel.header_count > kMaxListed || (kernel.header_count && !kernel.headers) ||
+      kernel.option_count > kMaxListed || (kernel.option_count && !kernel.options))
     return make_error(Code::kInvalidArgument, "{} headers and {} options: give at most {} of each, and their arrays",
                       kernel.header_count, kernel.option_count, kMaxListed);
   for (uint32_t i = 0; i < kernel.header_count; ++i) {

@@ -67,8 +67,8 @@ Status Builder::do_inline_source(const tilert_inline_source& source) {
     return make_error(Code::kInvalidArgument, "the language '{}' is neither \"cuda\" nor \"llvm\"", made.target);
   made.text.assign(source.text, strnlen(source.text, kMaxSource + 1));
   if (made.text.size() > kMaxSource) return make_error(Code::kInvalidArgument, "the text is longer than 1 MiB");
-  if (source.place_count > kMaxOperands || source.value_count > kMaxOperands || (source.place_count && !source.places) ||
-      (source.value_count && !source.values))
+  if (source.place_count > kMaxOperands || source.value_count > kMaxOperands ||
+      (source.place_count && !source.places) || (source.value_count && !source.values))
     return make_error(Code::kInvalidArgument, "{} places and {} values: give at most {} of each, and their arrays",
                       source.place_count, source.value_count, kMaxOperands);
   for (uint32_t i = 0; i < source.place_count; ++i) {

@@ -195,8 +195,6 @@ bool provably_repeats(std::span<const Expr> indices, std::span<const VarId> vars
   return enumerate_repeats(parts, wide, wide_extents);
 }
 
-std::optional<int64_t> constant_value(Expr expr) {
-  return evaluate(expr, {});
-}
+std::optional<int64_t> constant_value(Expr expr) { return evaluate(expr, {}); }
 
 }  // namespace tilert::builder

@@ -35,7 +35,8 @@ std::string Builder::text_of(const ir::Region& region) const {
 Result<ir::BufferId> Builder::storage_of(const tilert_region& region, std::string_view what) const {
   const bool has_buffer = !is_none(region.buffer), has_tensor = !is_none(region.tensor);
   if (has_buffer == has_tensor)
-    return make_error(Code::kInvalidArgument, "{}: {} of buffer and tensor is set: set one", what, has_buffer ? "each" : "none");
+    return make_error(Code::kInvalidArgument, "{}: {} of buffer and tensor is set: set one", what,
+                      has_buffer ? "each" : "none");
   if (has_tensor) {
     TILERT_ASSIGN(const uint32_t at, find(region.tensor, tensors_.size(), what));
     return tensors_[at];
@@ -54,7 +55,8 @@ Status Builder::offsets_of(const tilert_region& region, std::string_view what, P
       place.offsets.push_back(program_->arena->index(0));
       continue;
     }
-    TILERT_ASSIGN(ir::Expr offset, index_value(region.offsets[i], fmt::format("{}: offset {} of {}", what, i, buffer.name)));
+    TILERT_ASSIGN(ir::Expr offset,
+                  index_value(region.offsets[i], fmt::format("{}: offset {} of {}", what, i, buffer.name)));
     if (offset->is_constant() && offset->as_int() < 0) {
       const ir::Expr size = buffer.shape[i];
       offset = size->is_constant() ? program_->arena->index(size->as_int() + offset->as_int())
@@ -73,15 +75,16 @@ Result<Builder::Place> Builder::place(const tilert_region* region, std::string_v
   const size_t rank = buffer.shape.size();
   place.whole = region->rank == 0;
   if (place.whole ? region->offsets || region->extents : region->rank != rank)
-    return make_error(Code::kInvalidArgument, "{}: a region of rank {} of {}, which has rank {}", what, region->rank, buffer.name,
-                      rank);
+    return make_error(Code::kInvalidArgument, "{}: a region of rank {} of {}, which has rank {}", what, region->rank,
+                      buffer.name, rank);
   TILERT_TRY(offsets_of(*region, what, place));
   if (region->extents) {
     for (size_t i = 0; i < rank; ++i) {
       TILERT_ASSIGN(const int64_t extent,
                     constant_index(region->extents[i], fmt::format("{}: extent {} of {}", what, i, buffer.name)));
       if (extent < 1 || extent > (int64_t{1} << 31))
-        return make_error(Code::kInvalidProgram, "{}: extent {} of {} is {}: extents are positive", what, i, buffer.name, extent);
+        return make_error(Code::kInvalidProgram, "{}: extent {} of {} is {}: extents are positive", what, i,
+                          buffer.name, extent);
       place.extents.push_back(extent);
     }
   } else if (place.whole && is_tile(place.buffer)) {
@@ -95,8 +98,10 @@ Status Builder::infer(Place& place, const Place& other, std::string_view what) c
   const size_t rank = place.offsets.size();
   std::vector<int64_t> extents = other.extents;
   for (size_t i = 0; extents.size() > rank && i < extents.size();) {
-    if (extents[i] == 1) extents.erase(extents.begin() + static_cast<std::ptrdiff_t>(i));
-    else ++i;
+    if (extents[i] == 1)
+      extents.erase(extents.begin() + static_cast<std::ptrdiff_t>(i));
+    else
+      ++i;
   }
   if (extents.size() > rank)
     return make_error(Code::kInvalidProgram, "{}: the other side has {} dims, {} has {}: give extents", what,
@@ -135,12 +140,15 @@ Status Builder::check_bounds(ir::BufferId id, const std::vector<ir::Expr>& offse
     const bool out = extents[i] > size || beyond(range.low) || before(range.high) ||
                      (surely && (beyond(range.high) || before(range.low)));
     if (!out) continue;
-    const auto bound = [](std::optional<int64_t> value) { return value ? fmt::format("{}", *value) : std::string("?"); };
-    return make_error(Code::kInvalidProgram,
-                      "{}: dim {} of {} has {} element{}, but {} from offset {} to {} {}: shrink the region or the loop, or put "
-                      "it under an if",
-                      what, i, buffer.name, size, size == 1 ? "" : "s", extents[i], bound(range.low), bound(range.high),
-                      extents[i] == 1 ? "is used" : "are used");
+    const auto bound = [](std::optional<int64_t> value) {
+      return value ? fmt::format("{}", *value) : std::string("?");
+    };
+    return make_error(
+        Code::kInvalidProgram,
+        "{}: dim {} of {} has {} element{}, but {} from offset {} to {} {}: shrink the region or the loop, or put "
+        "it under an if",
+        what, i, buffer.name, size, size == 1 ? "" : "s", extents[i], bound(range.low), bound(range.high),
+        extents[i] == 1 ? "is used" : "are used");
   }
   return {};
 }
@@ -150,8 +158,8 @@ Result<ir::Access> Builder::access(const tilert_region* element, std::string_vie
   if (element->extents)
     return make_error(Code::kInvalidArgument, "{}: one element of {} has no extents", what, text_of(found.buffer));
   if (found.whole && !found.offsets.empty())
-    return make_error(Code::kInvalidProgram, "{}: {} needs {} ind{} here", what, text_of(found.buffer), found.offsets.size(),
-                      found.offsets.size() == 1 ? "ex" : "ices");
+    return make_error(Code::kInvalidProgram, "{}: {} needs {} ind{} here", what, text_of(found.buffer),
+                      found.offsets.size(), found.offsets.size() == 1 ? "ex" : "ices");
   TILERT_TRY(check_bounds(found.buffer, found.offsets, std::vector<int64_t>(found.offsets.size(), 1), what));
   return ir::Access{found.buffer, std::move(found.offsets)};
 }
@@ -162,7 +170,8 @@ Status Builder::use(ir::BufferId id, Use use, std::string_view what) {
   Storage& storage = storage_[id];
   const bool reads = use != Use::write, writes = use != Use::read;
   if (reads && buffer.direction == ir::Direction::out)
-    return make_error(Code::kInvalidProgram, "{}: {} is an output and cannot be read: declare it inout", what, buffer.name);
+    return make_error(Code::kInvalidProgram, "{}: {} is an output and cannot be read: declare it inout", what,
+                      buffer.name);
   if (writes && buffer.direction == ir::Direction::in)
     return make_error(Code::kInvalidProgram, "{}: {} is an input and cannot be written: declare it out or inout", what,
                       buffer.name);
@@ -183,10 +192,11 @@ Status Builder::check_race(const ir::Access& to) const {
   for (ir::VarId v = loop->vars.back() + 1; v < program_->vars.size(); ++v)
     if (program_->vars[v].kind == ir::VarKind::let) varying.push_back(v);
   if (!provably_repeats(to.indices, loop->vars, loop->extents, varying)) return {};
-  return make_error(Code::kInvalidProgram,
-                    "the destination {}: two iterations of parallel write the same element; use reduce, give each iteration its "
-                    "own element, or make it a var inside the loop",
-                    text_of(to.buffer));
+  return make_error(
+      Code::kInvalidProgram,
+      "the destination {}: two iterations of parallel write the same element; use reduce, give each iteration its "
+      "own element, or make it a var inside the loop",
+      text_of(to.buffer));
 }
 
 }  // namespace tilert::builder

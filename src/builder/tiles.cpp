@@ -19,7 +19,8 @@ Result<std::pair<int64_t, int64_t>> matrix(const ir::Region& region, std::string
   bool leading_units = rank >= 2;
   for (size_t i = 0; i + 2 < rank; ++i) leading_units = leading_units && region.extents[i] == 1;
   if (!leading_units)
-    return make_error(Code::kInvalidProgram, "{} {} has shape {}: a matrix has two dims", what, name, shape_text(region.extents));
+    return make_error(Code::kInvalidProgram, "{} {} has shape {}: a matrix has two dims", what, name,
+                      shape_text(region.extents));
   return std::pair{region.extents[rank - 2], region.extents[rank - 1]};
 }
 
@@ -49,7 +50,8 @@ bool is_bitwise(ir::ReduceOp op) {
 }  // namespace
 
 Status Builder::copy_options(const tilert_copy_options& options, ir::Copy& copy) const {
-  if (options.flags & ~uint32_t{TILERT_COPY_MUST}) return make_error(Code::kInvalidArgument, "unknown flags {:#x}", options.flags);
+  if (options.flags & ~uint32_t{TILERT_COPY_MUST})
+    return make_error(Code::kInvalidArgument, "unknown flags {:#x}", options.flags);
   if (options.prefer < TILERT_COPY_AUTO || options.prefer > TILERT_COPY_SYNC)
     return make_error(Code::kInvalidArgument, "prefer {} is none of auto, tma, async, sync", options.prefer);
   if (options.eviction > 2) return refuse(Refusal::eviction_);
@@ -78,7 +80,8 @@ Status Builder::copy_options(const tilert_copy_options& options, ir::Copy& copy)
   return {};
 }
 
-Status Builder::do_copy(const tilert_region* source, const tilert_region* destination, const tilert_copy_options& options) {
+Status Builder::do_copy(const tilert_region* source, const tilert_region* destination,
+                        const tilert_copy_options& options) {
   TILERT_TRY(need_tile_level());
   TILERT_ASSIGN(Place from, place(source, "the source"));
   TILERT_ASSIGN(Place to, place(destination, "the destination"));
@@ -93,7 +96,8 @@ Status Builder::do_copy(const tilert_region* source, const tilert_region* destin
   if (!known_to) TILERT_TRY(infer(to, from, what));
   const auto a = without_units(from.extents), b = without_units(to.extents);
   if (a != b && a.size() < b.size())
-    return refuse(Refusal::copy_broadcast_, fmt::format("{}: {} to {}", what, shape_text(from.extents), shape_text(to.extents)));
+    return refuse(Refusal::copy_broadcast_,
+                  fmt::format("{}: {} to {}", what, shape_text(from.extents), shape_text(to.extents)));
   if (a != b)
     return make_error(Code::kInvalidProgram, "{}: the shapes {} and {} differ", what, shape_text(from.extents),
                       shape_text(to.extents));
@@ -103,7 +107,8 @@ Status Builder::do_copy(const tilert_region* source, const tilert_region* destin
   if (!is_tile(from.buffer) && !is_tile(to.buffer)) {
     const ir::Buffer &x = program_->buffers[from.buffer], &y = program_->buffers[to.buffer];
     if (from.buffer == to.buffer || (x.may_alias && y.may_alias))
-      return make_error(Code::kInvalidProgram, "{}: the two may overlap in device memory; copy through a shared tile", what);
+      return make_error(Code::kInvalidProgram, "{}: the two may overlap in device memory; copy through a shared tile",
+                        what);
   }
   TILERT_TRY(copy_options(options, copy));
   TILERT_TRY(use(from.buffer, Use::read, "the source"));
@@ -142,13 +147,14 @@ Code Builder::clear(const tilert_region* destination) {
 Status Builder::gemm_dtypes(const ir::Gemm& gemm) const {
   const DType a = program_->buffers[gemm.a.buffer].dtype, b = program_->buffers[gemm.b.buffer].dtype,
               c = program_->buffers[gemm.c.buffer].dtype;
-  const bool floats = dtype_is_float(a) && dtype_is_float(b) && c == DType::f32;
+  const bool no_bool = a != DType::boolean && b != DType::boolean;
+  const bool floats = no_bool && (dtype_is_float(a) || dtype_is_float(b)) && c == DType::f32;  // the other is cast
   const bool integers = a == DType::int8 && b == DType::int8 && c == DType::int32;
   if (floats || integers) return {};
   return make_error(Code::kInvalidProgram,
                     "{} ({}) times {} ({}) into {} ({}): floats accumulate in f32, int8 times int8 in int32",
-                    text_of(gemm.a.buffer), dtype_text(a), text_of(gemm.b.buffer), dtype_text(b), text_of(gemm.c.buffer),
-                    dtype_text(c));
+                    text_of(gemm.a.buffer), dtype_text(a), text_of(gemm.b.buffer), dtype_text(b),
+                    text_of(gemm.c.buffer), dtype_text(c));
 }
 
 Status Builder::do_gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c,
@@ -157,7 +163,8 @@ Status Builder::do_gemm(const tilert_region* a, const tilert_region* b, const ti
   if (options.flags & ~uint32_t{TILERT_GEMM_TRANS_A | TILERT_GEMM_TRANS_B | TILERT_GEMM_OVERWRITE})
     return make_error(Code::kInvalidArgument, "unknown flags {:#x}", options.flags);
   if (options.warp_split < TILERT_SPLIT_AUTO || options.warp_split > TILERT_SPLIT_SQUARE)
-    return make_error(Code::kInvalidArgument, "warp_split {} is none of auto, rows, columns, square", options.warp_split);
+    return make_error(Code::kInvalidArgument, "warp_split {} is none of auto, rows, columns, square",
+                      options.warp_split);
   ir::Gemm gemm;
   TILERT_ASSIGN(gemm.a, whole_region(a, "A"));
   TILERT_ASSIGN(gemm.b, whole_region(b, "B"));
@@ -178,10 +185,11 @@ Status Builder::do_gemm(const tilert_region* a, const tilert_region* b, const ti
   if (gemm.trans_a) std::swap(am.first, am.second);
   if (gemm.trans_b) std::swap(bm.first, bm.second);
   if (am.second != bm.first || cm.first != am.first || cm.second != bm.second)
-    return make_error(Code::kInvalidProgram,
-                      "{} is {} x {}{}, {} is {} x {}{}, {} is {} x {}: M x K times K x N gives M x N; are trans_a, trans_b right?",
-                      text_of(gemm.a.buffer), am.first, am.second, gemm.trans_a ? " (transposed)" : "", text_of(gemm.b.buffer),
-                      bm.first, bm.second, gemm.trans_b ? " (transposed)" : "", text_of(gemm.c.buffer), cm.first, cm.second);
+    return make_error(
+        Code::kInvalidProgram,
+        "{} is {} x {}{}, {} is {} x {}{}, {} is {} x {}: M x K times K x N gives M x N; are trans_a, trans_b right?",
+        text_of(gemm.a.buffer), am.first, am.second, gemm.trans_a ? " (transposed)" : "", text_of(gemm.b.buffer),
+        bm.first, bm.second, gemm.trans_b ? " (transposed)" : "", text_of(gemm.c.buffer), cm.first, cm.second);
   if (gemm.c.buffer == gemm.a.buffer || gemm.c.buffer == gemm.b.buffer)
     return make_error(Code::kInvalidProgram, "{} is result and operand at once", text_of(gemm.c.buffer));
   TILERT_TRY(gemm_dtypes(gemm));
@@ -200,12 +208,13 @@ Status Builder::do_gemm(const tilert_region* a, const tilert_region* b, const ti
   return {};
 }
 
-Code Builder::gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c, const tilert_gemm_options& options) {
+Code Builder::gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c,
+                   const tilert_gemm_options& options) {
   return run("gemm", [&] { return do_gemm(a, b, c, options); });
 }
 
-Status Builder::do_reduce(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim,
-                          const tilert_reduce_options& options) {
+Status Builder::do_reduce(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination,
+                          uint32_t dim, const tilert_reduce_options& options) {
   TILERT_TRY(need_tile_level());
   if (options.flags & ~uint32_t{TILERT_REDUCE_ACCUMULATE})
     return make_error(Code::kInvalidArgument, "unknown flags {:#x}", options.flags);
@@ -228,8 +237,8 @@ Status Builder::do_reduce(tilert_reduce_op op, const tilert_region* source, cons
   const DType x = program_->buffers[reduce.src.buffer].dtype, y = program_->buffers[reduce.dst.buffer].dtype;
   const bool same_class = dtype_is_float(x) == dtype_is_float(y) && (x == DType::boolean) == (y == DType::boolean);
   if (!same_class || (is_bitwise(reduce.op) ? dtype_is_float(x) : x == DType::boolean))
-    return make_error(Code::kInvalidProgram, "{}: this reduction does not take {} to {}{}", what, dtype_text(x), dtype_text(y),
-                      same_class ? "" : ": cast before");
+    return make_error(Code::kInvalidProgram, "{}: this reduction does not take {} to {}{}", what, dtype_text(x),
+                      dtype_text(y), same_class ? "" : ": cast before");
   reduce.dim = static_cast<int>(dim);
   reduce.accumulate = (options.flags & TILERT_REDUCE_ACCUMULATE) != 0;
   TILERT_TRY(use(reduce.src.buffer, Use::read, "the source"));

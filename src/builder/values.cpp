@@ -115,7 +115,8 @@ Result<ir::Expr> Builder::adopt(const Value& value, DType dtype, std::string_vie
     const DType from = value.expr->dtype;
     if (from == dtype) return value.expr;
     if (dtype != DType::index || !dtype_is_integer(from))
-      return make_error(Code::kInvalidProgram, "{} is {}, but {} is needed: cast it", what, dtype_text(from), dtype_text(dtype));
+      return make_error(Code::kInvalidProgram, "{} is {}, but {} is needed: cast it", what, dtype_text(from),
+                        dtype_text(dtype));
     return value.expr->is_constant() ? arena.index(value.expr->as_int()) : arena.cast(value.expr, DType::index);
   }
   const std::string text = literal_text(value.literal, value.bits);
@@ -131,8 +132,8 @@ Result<ir::Expr> Builder::adopt(const Value& value, DType dtype, std::string_vie
   const auto number = static_cast<int64_t>(value.bits);
   if (dtype_is_float(dtype)) {
     if (!representable(dtype, number))
-      return make_error(Code::kInvalidProgram, "{}: the literal {} is not exact in {}: write it as a float literal", what, text,
-                        dtype_text(dtype));
+      return make_error(Code::kInvalidProgram, "{}: the literal {} is not exact in {}: write it as a float literal",
+                        what, text, dtype_text(dtype));
     return arena.constant(dtype, float_bits(dtype, static_cast<double>(number)));
   }
   if (!in_range(dtype, number))
@@ -168,8 +169,8 @@ tilert_expr Builder::constant(tilert_dtype dtype, uint64_t bits) {
     }
     const int width = dtype_bits(type);
     if ((width < 64 && bits >> width) || (type == DType::boolean && bits > 1))
-      return make_error(Code::kInvalidArgument, "the bits {:#x} do not fit {}: bits beyond the width must be zero", bits,
-                        dtype_text(type));
+      return make_error(Code::kInvalidArgument, "the bits {:#x} do not fit {}: bits beyond the width must be zero",
+                        bits, dtype_text(type));
     return add_expr(program_->arena->constant(type, bits));
   });
 }
@@ -178,7 +179,8 @@ tilert_expr Builder::literal(tilert_dtype dtype, uint64_t bits) {
   return make<tilert_expr>("literal", [&]() -> Result<tilert_expr> {
     if (dtype == TILERT_BOOL && bits <= 1) return add_expr(program_->arena->boolean(bits != 0));
     if (dtype != TILERT_INT64 && dtype != TILERT_F64)
-      return make_error(Code::kInvalidArgument, "a literal is given as int64, f64 or bool (0 or 1), not as dtype {}", dtype);
+      return make_error(Code::kInvalidArgument, "a literal is given as int64, f64 or bool (0 or 1), not as dtype {}",
+                        dtype);
     return add_value(Value{nullptr, static_cast<DType>(dtype), bits, {}});
   });
 }
@@ -217,7 +219,8 @@ Status Builder::unify(std::vector<Value>& values, size_t first, std::string_view
     }
   }
   if (dtype == DType::none)
-    return make_error(Code::kInvalidProgram, "{} of literals only: give one of them a dtype (a constant, or a cast)", name);
+    return make_error(Code::kInvalidProgram, "{} of literals only: give one of them a dtype (a constant, or a cast)",
+                      name);
   for (size_t i = first; i < values.size(); ++i) {
     TILERT_ASSIGN(values[i].expr, adopt(values[i], dtype, fmt::format("operand {} of {}", i, name)));
   }
@@ -225,9 +228,11 @@ Status Builder::unify(std::vector<Value>& values, size_t first, std::string_view
 }
 
 // Literals among themselves: what is exact stays a literal.
-Result<Builder::Value> Builder::fold_literals(tilert_op op, const std::vector<Value>& values, std::string_view name) const {
+Result<Builder::Value> Builder::fold_literals(tilert_op op, const std::vector<Value>& values,
+                                              std::string_view name) const {
   const auto refused = [&] {
-    return make_error(Code::kInvalidProgram, "{} of literals only: give one of them a dtype (a constant, or a cast)", name);
+    return make_error(Code::kInvalidProgram, "{} of literals only: give one of them a dtype (a constant, or a cast)",
+                      name);
   };
   const Value& x = values[0];
   if (x.literal == DType::f64) {
@@ -271,7 +276,9 @@ Result<ir::Expr> Builder::apply(tilert_op op, const std::vector<ir::Expr>& opera
     return arena.make(ir::Op::div, {arena.make(ir::Op::add, {x[0], less}), x[1]});
   }
   if (op == TILERT_OP_GT || op == TILERT_OP_GE) std::swap(x[0], x[1]);
-  if (!ir::well_typed(made, x)) return make_error(Code::kInvalidProgram, "{} of {}: it takes no such operand, cast it first", row.name, dtype_text(x[0]->dtype));
+  if (!ir::well_typed(made, x))
+    return make_error(Code::kInvalidProgram, "{} of {}: it takes no such operand, cast it first", row.name,
+                      dtype_text(x[0]->dtype));
   return arena.make(made, x);
 }
 
@@ -281,7 +288,8 @@ Result<tilert_expr> Builder::do_op(tilert_op op, const tilert_expr* operands, ui
   const Row& row = kRows[op - 1];
   const auto arity = op == TILERT_OP_CEILDIV ? 2u : static_cast<uint32_t>(ir::op_row(row.op).arity);
   if (count != arity || !operands)
-    return make_error(Code::kInvalidArgument, "{} takes {} operand{}, not {}", row.name, arity, arity == 1 ? "" : "s", count);
+    return make_error(Code::kInvalidArgument, "{} takes {} operand{}, not {}", row.name, arity, arity == 1 ? "" : "s",
+                      count);
   std::vector<Value> values(count);
   Lifetime life;
   bool literals_only = true;
@@ -338,8 +346,10 @@ tilert_expr Builder::reinterpret(tilert_dtype dtype, tilert_expr x) {
   return make<tilert_expr>("reinterpret", [&]() -> Result<tilert_expr> {
     TILERT_ASSIGN(const DType to, storage_dtype(dtype, "the dtype to read the bits as"));
     TILERT_ASSIGN(const Value found, value(x, "the value"));
-    if (!found.expr) return make_error(Code::kInvalidProgram, "a literal has no bits of its own: give it a dtype first");
-    if (dtype_bits(found.expr->dtype) != dtype_bits(to) || (to == DType::boolean) != (found.expr->dtype == DType::boolean))
+    if (!found.expr)
+      return make_error(Code::kInvalidProgram, "a literal has no bits of its own: give it a dtype first");
+    if (dtype_bits(found.expr->dtype) != dtype_bits(to) ||
+        (to == DType::boolean) != (found.expr->dtype == DType::boolean))
       return make_error(Code::kInvalidProgram, "the bits of {} ({} wide) cannot be read as {} ({} wide)",
                         dtype_text(found.expr->dtype), dtype_bits(found.expr->dtype), dtype_text(to), dtype_bits(to));
     return add_expr(program_->arena->reinterpret(found.expr, to), found.life);

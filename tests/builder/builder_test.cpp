@@ -136,16 +136,16 @@ TEST_P(FloatLiteral, RoundsOnceHalfToEven) {
   ASSERT_TRUE(program) << program.error().message;
   EXPECT_EQ(node<ir::Store>((*program)->kernels[0].body[1]).value->bits, GetParam().bits);
 }
-INSTANTIATE_TEST_SUITE_P(All, FloatLiteral,
-                         testing::Values(LiteralCase{TILERT_F32, 1.0, 0x3f800000}, LiteralCase{TILERT_F32, 0.1, 0x3dcccccd},
-                                         LiteralCase{TILERT_F32, -0.0, 0x80000000}, LiteralCase{TILERT_F32, 1e-45, 1},
-                                         LiteralCase{TILERT_F32, 7e-46, 0}, LiteralCase{TILERT_F32, 1.17549435e-38, 0x00800000},
-                                         LiteralCase{TILERT_F32, 3.4028234663852886e38, 0x7f7fffff},
-                                         LiteralCase{TILERT_F32, 1.0 + 0x1p-24, 0x3f800000},
-                                         LiteralCase{TILERT_F32, 1.0 + 0x3p-24, 0x3f800002},
-                                         LiteralCase{TILERT_F32, -HUGE_VAL, 0xff800000}, LiteralCase{TILERT_F16, 1.5, 0x3e00},
-                                         LiteralCase{TILERT_F16, 2049.0, 0x6800}, LiteralCase{TILERT_BF16, 1.0, 0x3f80},
-                                         LiteralCase{TILERT_BF16, -HUGE_VAL, 0xff80}));
+INSTANTIATE_TEST_SUITE_P(
+    All, FloatLiteral,
+    testing::Values(LiteralCase{TILERT_F32, 1.0, 0x3f800000}, LiteralCase{TILERT_F32, 0.1, 0x3dcccccd},
+                    LiteralCase{TILERT_F32, -0.0, 0x80000000}, LiteralCase{TILERT_F32, 1e-45, 1},
+                    LiteralCase{TILERT_F32, 7e-46, 0}, LiteralCase{TILERT_F32, 1.17549435e-38, 0x00800000},
+                    LiteralCase{TILERT_F32, 3.4028234663852886e38, 0x7f7fffff},
+                    LiteralCase{TILERT_F32, 1.0 + 0x1p-24, 0x3f800000},
+                    LiteralCase{TILERT_F32, 1.0 + 0x3p-24, 0x3f800002}, LiteralCase{TILERT_F32, -HUGE_VAL, 0xff800000},
+                    LiteralCase{TILERT_F16, 1.5, 0x3e00}, LiteralCase{TILERT_F16, 2049.0, 0x6800},
+                    LiteralCase{TILERT_BF16, 1.0, 0x3f80}, LiteralCase{TILERT_BF16, -HUGE_VAL, 0xff80}));
 
 TEST(Builder, EveryFloatLiteralRoundsAsTheHardwareDoes) {
   Kit k;

@@ -1,5 +1,5 @@
-// Random calls with garbage: ids of every kind and of other builders, counts, nulls, flags, scopes. Nothing crashes, and
-// what finish hands out is whole. Run under the address sanitizer it also shows that nothing is read out of bounds.
+// Random calls with garbage: ids of every kind and of other builders, counts, nulls, flags, scopes. Nothing crashes,
+// and what finish hands out is whole. Run under the address sanitizer it also shows that nothing is read out of bounds.
 #include <memory>
 #include <random>
 
@@ -49,14 +49,17 @@ struct Fuzzer {
   const tilert_expr* some(uint32_t count) {
     if (garbage()) return nullptr;
     std::vector<tilert_expr> values;
-    for (uint32_t i = 0; i < count; ++i) values.push_back(garbage() ? expr() : kit.i(static_cast<int64_t>(1 + below(9))));
+    for (uint32_t i = 0; i < count; ++i)
+      values.push_back(garbage() ? expr() : kit.i(static_cast<int64_t>(1 + below(9))));
     kit.kept.push_back(values);
     return kit.kept.back().data();
   }
   tilert_region region() {
     tilert_region r{};
-    if (below(3) == 0) r.tensor = pick(tensors);
-    else r.buffer = pick(buffers);
+    if (below(3) == 0)
+      r.tensor = pick(tensors);
+    else
+      r.buffer = pick(buffers);
     r.rank = static_cast<uint32_t>(below(4));
     if (r.rank) r.offsets = some(r.rank);
     if (r.rank && below(2)) r.extents = some(r.rank);

@@ -19,13 +19,17 @@ struct Kit {
   tilert_expr i(int64_t value) { return b.index(value); }
   tilert_expr lit(int64_t value) { return b.literal(TILERT_INT64, static_cast<uint64_t>(value)); }
   tilert_expr num(double value) { return b.literal(TILERT_F64, std::bit_cast<uint64_t>(value)); }
-  tilert_expr op(tilert_op o, std::initializer_list<tilert_expr> x) { return b.op(o, x.begin(), static_cast<uint32_t>(x.size())); }
+  tilert_expr op(tilert_op o, std::initializer_list<tilert_expr> x) {
+    return b.op(o, x.begin(), static_cast<uint32_t>(x.size()));
+  }
   tilert_dim dim(const char* name) { return b.dim(name, {}); }
   tilert_expr dv(tilert_dim d) { return b.dim_value(d); }
-  tilert_tensor tensor(const char* name, tilert_access access, tilert_dtype dtype, std::initializer_list<tilert_expr> shape) {
+  tilert_tensor tensor(const char* name, tilert_access access, tilert_dtype dtype,
+                       std::initializer_list<tilert_expr> shape) {
     return b.tensor(name, access, dtype, shape.begin(), static_cast<uint32_t>(shape.size()), {});
   }
-  tilert_buffer tile(tilert_scope scope, tilert_dtype dtype, std::initializer_list<int64_t> shape, const char* name = nullptr) {
+  tilert_buffer tile(tilert_scope scope, tilert_dtype dtype, std::initializer_list<int64_t> shape,
+                     const char* name = nullptr) {
     std::vector<tilert_expr> sizes;
     for (int64_t n : shape) sizes.push_back(i(n));
     tilert_buffer_options options{};
@@ -46,7 +50,9 @@ struct Kit {
     if (extents.size()) region.extents = keep(extents);
     return region;
   }
-  Code copy(tilert_region from, tilert_region to, tilert_copy_options options = {}) { return b.copy(&from, &to, options); }
+  Code copy(tilert_region from, tilert_region to, tilert_copy_options options = {}) {
+    return b.copy(&from, &to, options);
+  }
   Code gemm(tilert_region x, tilert_region y, tilert_region z, uint32_t flags = 0) {
     tilert_gemm_options options{};
     options.flags = flags;
@@ -76,7 +82,8 @@ struct Kit {
   }
   std::string message() {
     auto result = b.finish();
-    return result ? std::string("no error") : std::string(code_name(result.error().code)) + ": " + result.error().message;
+    return result ? std::string("no error")
+                  : std::string(code_name(result.error().code)) + ": " + result.error().message;
   }
 };
 

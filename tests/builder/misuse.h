@@ -9,8 +9,8 @@ namespace tilert::builder {
 
 using testing::HasSubstr;
 
-// What most rows start from: parameters A (in), C (out) [N, 64] f16, an open kernel, a shared tile s [8, 64] f16 that was
-// filled, a fragment f [8, 64] f32 that was cleared.
+// What most rows start from: parameters A (in), C (out) [N, 64] f16, an open kernel, a shared tile s [8, 64] f16 that
+// was filled, a fragment f [8, 64] f32 that was cleared.
 struct Scene : Kit {
   tilert_dim N = dim("N");
   tilert_tensor A = tensor("A", TILERT_IN, TILERT_F16, {dv(N), i(64)});

@@ -9,222 +9,298 @@ TEST_P(MisusedStatement, SaysWhatIsWrongAndWhatIsRight) { check_misuse(GetParam(
 
 INSTANTIATE_TEST_SUITE_P(
     Memory, MisusedStatement,
-    testing::Values(
-        Row{"write_to_in", {"store: the destination: A is an input and cannot be written: declare it out or inout"},
-            [](Scene& k) { k.store(k.at(k.A, {k.i(0), k.i(0)}), k.num(0)); }},
-        Row{"copy_to_in", {"copy: the destination: A is an input"}, [](Scene& k) { k.copy(k.at(k.s), k.at(k.A, {k.i(0), k.i(0)})); }},
-        Row{"read_of_out", {"C is an output and cannot be read: declare it inout"},
-            [](Scene& k) { k.load(k.at(k.C, {k.i(0), k.i(0)})); }},
-        Row{"rank_of_region", {"a region of rank 1 of s, which has rank 2"}, [](Scene& k) { k.clear(k.at(k.s, {k.i(0)})); }},
-        Row{"region_leaves_tile", {"dim 0 of s has 8 elements, but 6 from offset 6"},
-            [](Scene& k) { k.fill(k.at(k.s, {k.i(6), k.i(0)}, {k.i(6), k.i(64)}), k.num(1)); }},
-        Row{"loop_leaves_tile", {"dim 0 of s has 8 elements, but 2 from offset 0 to 8"},
-            [](Scene& k) {
-              tilert_expr i;
-              k.b.begin_serial(TILERT_LOOP_SERIAL, {}, k.i(5), {}, &i);
-              k.fill(k.at(k.s, {k.op(TILERT_OP_MUL, {i, k.lit(2)}), k.i(0)}, {k.i(2), k.i(64)}), k.num(1));
-            }},
-        Row{"element_leaves_tile", {"dim 1 of f has 64 elements, but 1 from offset 1 to 64 is used"},
-            [](Scene& k) {
-              k.parallel({8, 64});
-              k.load(k.at(k.f, {k.p[0], k.op(TILERT_OP_ADD, {k.p[1], k.lit(1)})}));
-            }},
-        Row{"extents_of_element", {"one element of f has no extents"},
-            [](Scene& k) { k.load(k.at(k.f, {k.i(0), k.i(0)}, {k.i(1), k.i(1)})); }},
-        Row{"whole_as_element", {"f needs 2 indices here"}, [](Scene& k) { k.load(k.at(k.f)); }},
-        Row{"negative_extent", {"extent 0 of s is -1"}, [](Scene& k) { k.clear(k.at(k.s, {k.i(0), k.i(0)}, {k.i(-1), k.i(64)})); }},
-        Row{"never_written", {"u is read before anything was written to it: copy, fill or clear it first"},
-            [](Scene& k) {
-              auto u = k.tile(TILERT_SHARED, TILERT_F16, {8, 64}, "u");
-              k.copy(k.at(u), k.at(k.C, {k.i(0), k.i(0)}));
-            }},
-        Row{"race_missing_index", {"the destination f: two iterations of parallel write the same element", "use reduce"},
-            [](Scene& k) {
-              k.parallel({8, 64});
-              k.store(k.at(k.f, {k.p[0], k.i(0)}), k.num(1));
-            }},
-        Row{"race_divided_index", {"two iterations of parallel write the same element"},
-            [](Scene& k) {
-              k.parallel({8, 64});
-              k.store(k.at(k.f, {k.p[0], k.op(TILERT_OP_DIV, {k.p[1], k.lit(32)})}), k.num(1));
-            }},
-        Row{"race_sum_index", {"two iterations of parallel write the same element"},
-            [](Scene& k) {
-              k.parallel({4, 4});
-              k.store(k.at(k.f, {k.i(0), k.op(TILERT_OP_ADD, {k.p[0], k.p[1]})}), k.num(1));
-            }},
-        Row{"race_on_var", {"two iterations of parallel write the same element"},
-            [](Scene& k) {
-              auto v = k.tile(TILERT_VAR, TILERT_F32, {});
-              k.parallel({4});
-              k.store(k.at(v), k.num(1));
-            }},
-        Row{"let_of_literal", {"a literal has no dtype yet"}, [](Scene& k) { k.b.let(k.num(1)); }},
-        Row{"inline_language", {"'ptx' is neither"},
-            [](Scene& k) {
-              tilert_inline_source source{};
-              source.language = "ptx";
-              source.text = "";
-              k.b.inline_source(source);
-            }},
-        Row{"inline_null", {"language or text is NULL"}, [](Scene& k) { k.b.inline_source({}); }}),
+    testing::Values(Row{"write_to_in",
+                        {"store: the destination: A is an input and cannot be written: declare it out or inout"},
+                        [](Scene& k) {
+                          k.store(k.at(k.A, {k.i(0), k.i(0)}), k.num(0));
+                        }},
+                    Row{"copy_to_in",
+                        {"copy: the destination: A is an input"},
+                        [](Scene& k) {
+                          k.copy(k.at(k.s), k.at(k.A, {k.i(0), k.i(0)}));
+                        }},
+                    Row{"read_of_out",
+                        {"C is an output and cannot be read: declare it inout"},
+                        [](Scene& k) {
+                          k.load(k.at(k.C, {k.i(0), k.i(0)}));
+                        }},
+                    Row{"rank_of_region",
+                        {"a region of rank 1 of s, which has rank 2"},
+                        [](Scene& k) { k.clear(k.at(k.s, {k.i(0)})); }},
+                    Row{"region_leaves_tile",
+                        {"dim 0 of s has 8 elements, but 6 from offset 6"},
+                        [](Scene& k) {
+                          k.fill(k.at(k.s, {k.i(6), k.i(0)}, {k.i(6), k.i(64)}), k.num(1));
+                        }},
+                    Row{"loop_leaves_tile",
+                        {"dim 0 of s has 8 elements, but 2 from offset 0 to 8"},
+                        [](Scene& k) {
+                          tilert_expr i;
+                          k.b.begin_serial(TILERT_LOOP_SERIAL, {}, k.i(5), {}, &i);
+                          k.fill(k.at(k.s, {k.op(TILERT_OP_MUL, {i, k.lit(2)}), k.i(0)}, {k.i(2), k.i(64)}), k.num(1));
+                        }},
+                    Row{"element_leaves_tile",
+                        {"dim 1 of f has 64 elements, but 1 from offset 1 to 64 is used"},
+                        [](Scene& k) {
+                          k.parallel({8, 64});
+                          k.load(k.at(k.f, {k.p[0], k.op(TILERT_OP_ADD, {k.p[1], k.lit(1)})}));
+                        }},
+                    Row{"extents_of_element",
+                        {"one element of f has no extents"},
+                        [](Scene& k) {
+                          k.load(k.at(k.f, {k.i(0), k.i(0)}, {k.i(1), k.i(1)}));
+                        }},
+                    Row{"whole_as_element", {"f needs 2 indices here"}, [](Scene& k) { k.load(k.at(k.f)); }},
+                    Row{"negative_extent",
+                        {"extent 0 of s is -1"},
+                        [](Scene& k) {
+                          k.clear(k.at(k.s, {k.i(0), k.i(0)}, {k.i(-1), k.i(64)}));
+                        }},
+                    Row{"never_written",
+                        {"u is read before anything was written to it: copy, fill or clear it first"},
+                        [](Scene& k) {
+                          auto u = k.tile(TILERT_SHARED, TILERT_F16, {8, 64}, "u");
+                          k.copy(k.at(u), k.at(k.C, {k.i(0), k.i(0)}));
+                        }},
+                    Row{"race_missing_index",
+                        {"the destination f: two iterations of parallel write the same element", "use reduce"},
+                        [](Scene& k) {
+                          k.parallel({8, 64});
+                          k.store(k.at(k.f, {k.p[0], k.i(0)}), k.num(1));
+                        }},
+                    Row{"race_divided_index",
+                        {"two iterations of parallel write the same element"},
+                        [](Scene& k) {
+                          k.parallel({8, 64});
+                          k.store(k.at(k.f, {k.p[0], k.op(TILERT_OP_DIV, {k.p[1], k.lit(32)})}), k.num(1));
+                        }},
+                    Row{"race_sum_index",
+                        {"two iterations of parallel write the same element"},
+                        [](Scene& k) {
+                          k.parallel({4, 4});
+                          k.store(k.at(k.f, {k.i(0), k.op(TILERT_OP_ADD, {k.p[0], k.p[1]})}), k.num(1));
+                        }},
+                    Row{"race_on_var",
+                        {"two iterations of parallel write the same element"},
+                        [](Scene& k) {
+                          auto v = k.tile(TILERT_VAR, TILERT_F32, {});
+                          k.parallel({4});
+                          k.store(k.at(v), k.num(1));
+                        }},
+                    Row{"let_of_literal", {"a literal has no dtype yet"}, [](Scene& k) { k.b.let(k.num(1)); }},
+                    Row{"inline_language",
+                        {"'ptx' is neither"},
+                        [](Scene& k) {
+                          tilert_inline_source source{};
+                          source.language = "ptx";
+                          source.text = "";
+                          k.b.inline_source(source);
+                        }},
+                    Row{"inline_null", {"language or text is NULL"}, [](Scene& k) { k.b.inline_source({}); }}),
     [](const auto& row) { return std::string(row.param.name); });
 
 INSTANTIATE_TEST_SUITE_P(
     Tiles, MisusedStatement,
-    testing::Values(
-        Row{"copy_shapes", {"s to f", "the shapes [8, 64] and [4, 64] differ"},
-            [](Scene& k) { k.copy(k.at(k.s), k.at(k.f, {k.i(0), k.i(0)}, {k.i(4), k.i(64)})); }},
-        Row{"copy_broadcast", {"UNSUPPORTED", "a copy that broadcasts", "use parallel"},
-            [](Scene& k) { k.copy(k.at(k.s, {k.i(0), k.i(0)}, {k.i(1), k.i(64)}), k.at(k.f)); }},
-        Row{"copy_no_extents", {"give extents on one side"},
-            [](Scene& k) { k.copy(k.at(k.A, {k.i(0), k.i(0)}), k.at(k.s, {k.i(0), k.i(0)})); }},
-        Row{"copy_var", {"is a var: use load and store"},
-            [](Scene& k) {
-              auto v = k.tile(TILERT_VAR, TILERT_F16, {});
-              k.copy(k.at(k.s), k.at(v));
-            }},
-        Row{"copy_valid_on_tiles", {"valid bounds the side in device memory, and no side is there"},
-            [](Scene& k) {
-              tilert_copy_options o{};
-              o.valid = k.keep({k.i(1), k.i(1)});
-              o.valid_count = 2;
-              k.copy(k.at(k.s), k.at(k.f), o);
-            }},
-        Row{"copy_valid_count", {"1 valid bounds for A, which has rank 2"},
-            [](Scene& k) {
-              tilert_copy_options o{};
-              o.valid = k.keep({k.i(1)});
-              o.valid_count = 1;
-              k.copy(k.at(k.A, {k.i(0), k.i(0)}), k.at(k.s), o);
-            }},
-        Row{"copy_safe_value", {"the safe value is index, but f16 is needed"},
-            [](Scene& k) {
-              tilert_copy_options o{};
-              o.safe_value = k.dv(k.N);
-              k.copy(k.at(k.A, {k.i(0), k.i(0)}), k.at(k.s), o);
-            }},
-        Row{"copy_multicast", {"UNSUPPORTED", "clusters and multicast"},
-            [](Scene& k) {
-              tilert_copy_options o{};
-              o.multicast = 2;
-              k.copy(k.at(k.A, {k.i(0), k.i(0)}), k.at(k.s), o);
-            }},
-        Row{"copy_in_parallel", {"cannot stand inside parallel"},
-            [](Scene& k) {
-              k.parallel({4});
-              k.copy(k.at(k.s), k.at(k.f));
-            }},
-        Row{"fill_parameter", {"C is a parameter in device memory"}, [](Scene& k) { k.clear(k.at(k.C)); }},
-        Row{"gemm_shapes", {"s is 8 x 64, t is 32 x 16, c is 8 x 16", "are trans_a, trans_b right?"},
-            [](Scene& k) {
-              auto t = k.tile(TILERT_SHARED, TILERT_F16, {32, 16}, "t");
-              auto c = k.tile(TILERT_FRAGMENT, TILERT_F32, {8, 16}, "c");
-              k.clear(k.at(t));
-              k.clear(k.at(c));
-              k.gemm(k.at(k.s), k.at(t), k.at(c));
-            }},
-        Row{"gemm_result_shared", {"C (t) is not a fragment"},
-            [](Scene& k) {
-              auto t = k.tile(TILERT_SHARED, TILERT_F32, {8, 8}, "t");
-              k.clear(k.at(t));
-              k.gemm(k.at(k.s), k.at(k.s), k.at(t), TILERT_GEMM_TRANS_B);
-            }},
-        Row{"gemm_dtypes", {"floats accumulate in f32, int8 times int8 in int32"},
-            [](Scene& k) {
-              auto c = k.tile(TILERT_FRAGMENT, TILERT_F16, {8, 8}, "c");
-              k.clear(k.at(c));
-              k.gemm(k.at(k.s), k.at(k.s), k.at(c), TILERT_GEMM_TRANS_B);
-            }},
-        Row{"gemm_never_cleared", {"c is read before anything was written to it: clear or fill it first, or overwrite it"},
-            [](Scene& k) {
-              auto c = k.tile(TILERT_FRAGMENT, TILERT_F32, {8, 8}, "c");
-              k.gemm(k.at(k.s), k.at(k.s), k.at(c), TILERT_GEMM_TRANS_B);
-            }},
-        Row{"gemm_global", {"A is a parameter in device memory: copy it to a tile first"},
-            [](Scene& k) { k.gemm(k.at(k.A), k.at(k.s), k.at(k.f)); }},
-        Row{"gemm_vector", {"has shape [8]: a matrix has two dims"},
-            [](Scene& k) {
-              auto v = k.tile(TILERT_SHARED, TILERT_F16, {8}, "v");
-              k.clear(k.at(v));
-              k.gemm(k.at(v), k.at(k.s), k.at(k.f));
-            }},
-        Row{"reduce_shape", {"f to r", "[8, 64] reduced over dim 1 is [8] or [8, 1], but the destination is [64]"},
-            [](Scene& k) {
-              auto r = k.tile(TILERT_FRAGMENT, TILERT_F32, {64}, "r");
-              k.reduce(TILERT_REDUCE_SUM, k.at(k.f), k.at(r), 1);
-            }},
-        Row{"reduce_dim", {"there is no dim 2 in [8, 64]"},
-            [](Scene& k) { k.reduce(TILERT_REDUCE_SUM, k.at(k.f), k.at(k.f), 2); }},
-        Row{"reduce_argmax", {"UNSUPPORTED", "argmax and argmin"},
-            [](Scene& k) { k.reduce(TILERT_REDUCE_ARGMAX, k.at(k.f), k.at(k.f), 1); }},
-        Row{"reduce_bits_of_floats", {"this reduction does not take f32 to f32"},
-            [](Scene& k) {
-              auto r = k.tile(TILERT_FRAGMENT, TILERT_F32, {8}, "r");
-              k.reduce(TILERT_REDUCE_AND, k.at(k.f), k.at(r), 1);
-            }},
-        Row{"reduce_seed_missing", {"r is read before anything was written to it"},
-            [](Scene& k) {
-              auto r = k.tile(TILERT_FRAGMENT, TILERT_F32, {8}, "r");
-              k.reduce(TILERT_REDUCE_SUM, k.at(k.f), k.at(r), 1, TILERT_REDUCE_ACCUMULATE);
-            }}),
+    testing::Values(Row{"copy_shapes",
+                        {"s to f", "the shapes [8, 64] and [4, 64] differ"},
+                        [](Scene& k) {
+                          k.copy(k.at(k.s), k.at(k.f, {k.i(0), k.i(0)}, {k.i(4), k.i(64)}));
+                        }},
+                    Row{"copy_broadcast",
+                        {"UNSUPPORTED", "a copy that broadcasts", "use parallel"},
+                        [](Scene& k) {
+                          k.copy(k.at(k.s, {k.i(0), k.i(0)}, {k.i(1), k.i(64)}), k.at(k.f));
+                        }},
+                    Row{"copy_no_extents",
+                        {"give extents on one side"},
+                        [](Scene& k) {
+                          k.copy(k.at(k.A, {k.i(0), k.i(0)}), k.at(k.s, {k.i(0), k.i(0)}));
+                        }},
+                    Row{"copy_var",
+                        {"is a var: use load and store"},
+                        [](Scene& k) {
+                          auto v = k.tile(TILERT_VAR, TILERT_F16, {});
+                          k.copy(k.at(k.s), k.at(v));
+                        }},
+                    Row{"copy_valid_on_tiles",
+                        {"valid bounds the side in device memory, and no side is there"},
+                        [](Scene& k) {
+                          tilert_copy_options o{};
+                          o.valid = k.keep({k.i(1), k.i(1)});
+                          o.valid_count = 2;
+                          k.copy(k.at(k.s), k.at(k.f), o);
+                        }},
+                    Row{"copy_valid_count",
+                        {"1 valid bounds for A, which has rank 2"},
+                        [](Scene& k) {
+                          tilert_copy_options o{};
+                          o.valid = k.keep({k.i(1)});
+                          o.valid_count = 1;
+                          k.copy(k.at(k.A, {k.i(0), k.i(0)}), k.at(k.s), o);
+                        }},
+                    Row{"copy_safe_value",
+                        {"the safe value is index, but f16 is needed"},
+                        [](Scene& k) {
+                          tilert_copy_options o{};
+                          o.safe_value = k.dv(k.N);
+                          k.copy(k.at(k.A, {k.i(0), k.i(0)}), k.at(k.s), o);
+                        }},
+                    Row{"copy_multicast",
+                        {"UNSUPPORTED", "clusters and multicast"},
+                        [](Scene& k) {
+                          tilert_copy_options o{};
+                          o.multicast = 2;
+                          k.copy(k.at(k.A, {k.i(0), k.i(0)}), k.at(k.s), o);
+                        }},
+                    Row{"copy_in_parallel",
+                        {"cannot stand inside parallel"},
+                        [](Scene& k) {
+                          k.parallel({4});
+                          k.copy(k.at(k.s), k.at(k.f));
+                        }},
+                    Row{"fill_parameter", {"C is a parameter in device memory"}, [](Scene& k) { k.clear(k.at(k.C)); }},
+                    Row{"gemm_shapes",
+                        {"s is 8 x 64, t is 32 x 16, c is 8 x 16", "are trans_a, trans_b right?"},
+                        [](Scene& k) {
+                          auto t = k.tile(TILERT_SHARED, TILERT_F16, {32, 16}, "t");
+                          auto c = k.tile(TILERT_FRAGMENT, TILERT_F32, {8, 16}, "c");
+                          k.clear(k.at(t));
+                          k.clear(k.at(c));
+                          k.gemm(k.at(k.s), k.at(t), k.at(c));
+                        }},
+                    Row{"gemm_result_shared",
+                        {"C (t) is not a fragment"},
+                        [](Scene& k) {
+                          auto t = k.tile(TILERT_SHARED, TILERT_F32, {8, 8}, "t");
+                          k.clear(k.at(t));
+                          k.gemm(k.at(k.s), k.at(k.s), k.at(t), TILERT_GEMM_TRANS_B);
+                        }},
+                    Row{"gemm_dtypes",
+                        {"floats accumulate in f32, int8 times int8 in int32"},
+                        [](Scene& k) {
+                          auto c = k.tile(TILERT_FRAGMENT, TILERT_F16, {8, 8}, "c");
+                          k.clear(k.at(c));
+                          k.gemm(k.at(k.s), k.at(k.s), k.at(c), TILERT_GEMM_TRANS_B);
+                        }},
+                    Row{"gemm_never_cleared",
+                        {"c is read before anything was written to it: clear or fill it first, or overwrite it"},
+                        [](Scene& k) {
+                          auto c = k.tile(TILERT_FRAGMENT, TILERT_F32, {8, 8}, "c");
+                          k.gemm(k.at(k.s), k.at(k.s), k.at(c), TILERT_GEMM_TRANS_B);
+                        }},
+                    Row{"gemm_global",
+                        {"A is a parameter in device memory: copy it to a tile first"},
+                        [](Scene& k) { k.gemm(k.at(k.A), k.at(k.s), k.at(k.f)); }},
+                    Row{"gemm_vector",
+                        {"has shape [8]: a matrix has two dims"},
+                        [](Scene& k) {
+                          auto v = k.tile(TILERT_SHARED, TILERT_F16, {8}, "v");
+                          k.clear(k.at(v));
+                          k.gemm(k.at(v), k.at(k.s), k.at(k.f));
+                        }},
+                    Row{"reduce_shape",
+                        {"f to r", "[8, 64] reduced over dim 1 is [8] or [8, 1], but the destination is [64]"},
+                        [](Scene& k) {
+                          auto r = k.tile(TILERT_FRAGMENT, TILERT_F32, {64}, "r");
+                          k.reduce(TILERT_REDUCE_SUM, k.at(k.f), k.at(r), 1);
+                        }},
+                    Row{"reduce_dim",
+                        {"there is no dim 2 in [8, 64]"},
+                        [](Scene& k) { k.reduce(TILERT_REDUCE_SUM, k.at(k.f), k.at(k.f), 2); }},
+                    Row{"reduce_argmax",
+                        {"UNSUPPORTED", "argmax and argmin"},
+                        [](Scene& k) { k.reduce(TILERT_REDUCE_ARGMAX, k.at(k.f), k.at(k.f), 1); }},
+                    Row{"reduce_bits_of_floats",
+                        {"this reduction does not take f32 to f32"},
+                        [](Scene& k) {
+                          auto r = k.tile(TILERT_FRAGMENT, TILERT_F32, {8}, "r");
+                          k.reduce(TILERT_REDUCE_AND, k.at(k.f), k.at(r), 1);
+                        }},
+                    Row{"reduce_seed_missing",
+                        {"r is read before anything was written to it"},
+                        [](Scene& k) {
+                          auto r = k.tile(TILERT_FRAGMENT, TILERT_F32, {8}, "r");
+                          k.reduce(TILERT_REDUCE_SUM, k.at(k.f), k.at(r), 1, TILERT_REDUCE_ACCUMULATE);
+                        }}),
     [](const auto& row) { return std::string(row.param.name); });
 
-tilert_hint hint(tilert_hint_kind kind, int64_t value, uint32_t flags = 0) { return {sizeof(tilert_hint), kind, value, flags, 0, nullptr}; }
+tilert_hint hint(tilert_hint_kind kind, int64_t value, uint32_t flags = 0) {
+  return {sizeof(tilert_hint), kind, value, flags, 0, nullptr};
+}
 
 INSTANTIATE_TEST_SUITE_P(
     Control, MisusedStatement,
     testing::Values(
-        Row{"wrong_end", {"end of serial, but the innermost open scope is the kernel opened at"}, [](Scene& k) { k.b.end_serial(); }},
+        Row{"wrong_end",
+            {"end of serial, but the innermost open scope is the kernel opened at"},
+            [](Scene& k) { k.b.end_serial(); }},
         Row{"left_open", {"finish: 1 scope is left open"}, [](Scene& k) { (void)k.b.finish(); }},
-        Row{"end_without_begin", {"end of parallel, but no scope is open"}, [](Scene& k) { k.b.end_parallel(); }, false},
+        Row{"end_without_begin",
+            {"end of parallel, but no scope is open"},
+            [](Scene& k) { k.b.end_parallel(); },
+            false},
         Row{"else_alone", {"else without an open if"}, [](Scene& k) { k.b.begin_else(); }},
-        Row{"else_twice", {"this if has an else already"},
+        Row{"else_twice",
+            {"this if has an else already"},
             [](Scene& k) {
               k.b.begin_if(k.op(TILERT_OP_LT, {k.dv(k.N), k.lit(3)}));
               k.b.begin_else();
               k.b.begin_else();
             }},
         Row{"kernel_in_kernel", {"a kernel inside a kernel"}, [](Scene& k) { k.kernel({k.i(1)}); }},
-        Row{"parallel_in_parallel", {"parallel inside parallel"},
+        Row{"parallel_in_parallel",
+            {"parallel inside parallel"},
             [](Scene& k) {
               k.parallel({4});
               k.parallel({4});
             }},
         Row{"parallel_rank", {"rank is 0"}, [](Scene& k) { k.parallel({}); }},
-        Row{"parallel_symbolic", {"UNSUPPORTED", "extent 0"},
+        Row{"parallel_symbolic",
+            {"UNSUPPORTED", "extent 0"},
             [](Scene& k) {
               const tilert_expr n = k.dv(k.N);
               k.b.begin_parallel(&n, 1, k.p);
             }},
-        Row{"step_zero", {"step is 0"},
+        Row{"step_zero",
+            {"step is 0"},
             [](Scene& k) {
               tilert_expr i;
               k.b.begin_serial(TILERT_LOOP_SERIAL, {}, k.i(4), k.lit(0), &i);
             }},
-        Row{"index_null", {"index is NULL"}, [](Scene& k) { k.b.begin_serial(TILERT_LOOP_SERIAL, {}, k.i(4), {}, nullptr); }},
-        Row{"stages", {"stages is 99"},
+        Row{"index_null",
+            {"index is NULL"},
+            [](Scene& k) { k.b.begin_serial(TILERT_LOOP_SERIAL, {}, k.i(4), {}, nullptr); }},
+        Row{"stages",
+            {"stages is 99"},
             [](Scene& k) {
               tilert_expr i;
               k.b.begin_pipelined(k.i(4), 99, &i);
             }},
         Row{"grid_rank", {"the grid's rank is 0"}, [](Scene& k) { k.kernel({}); }, false},
         Row{"grid_negative", {"grid extent 0 is -1"}, [](Scene& k) { k.kernel({k.i(-1)}); }, false},
-        Row{"hint_threads", {"hint threads is 100", "a multiple of 32"},
-            [](Scene& k) { k.kernel({k.i(1)}, {hint(TILERT_HINT_THREADS, 100)}); }, false},
-        Row{"hint_cluster", {"UNSUPPORTED", "clusters and multicast"},
-            [](Scene& k) { k.kernel({k.i(1)}, {hint(TILERT_HINT_CLUSTER, 2)}); }, false},
-        Row{"hint_must", {"UNSUPPORTED", "hints marked must"},
-            [](Scene& k) { k.kernel({k.i(1)}, {hint(TILERT_HINT_THREADS, 128, TILERT_HINT_MUST)}); }, false},
+        Row{"hint_threads",
+            {"hint threads is 100", "a multiple of 32"},
+            [](Scene& k) { k.kernel({k.i(1)}, {hint(TILERT_HINT_THREADS, 100)}); },
+            false},
+        Row{"hint_cluster",
+            {"UNSUPPORTED", "clusters and multicast"},
+            [](Scene& k) { k.kernel({k.i(1)}, {hint(TILERT_HINT_CLUSTER, 2)}); },
+            false},
+        Row{"hint_must",
+            {"UNSUPPORTED", "hints marked must"},
+            [](Scene& k) { k.kernel({k.i(1)}, {hint(TILERT_HINT_THREADS, 128, TILERT_HINT_MUST)}); },
+            false},
         Row{"hint_unknown", {"77 is not a hint"}, [](Scene& k) { k.kernel({k.i(1)}, {hint(77, 1)}); }, false},
-        Row{"source_language", {"'fortran' is neither"},
+        Row{"source_language",
+            {"'fortran' is neither"},
             [](Scene& k) {
               tilert_source_kernel source{};
               source.language = "fortran";
               k.b.source_kernel(source);
             },
             false},
-        Row{"deep", {"scopes nest more than"},
+        Row{"deep",
+            {"scopes nest more than"},
             [](Scene& k) {
               tilert_expr i;
               for (int n = 0; n < 200; ++n) k.b.begin_serial(TILERT_LOOP_SERIAL, {}, k.i(4), {}, &i);
