@@ -60,24 +60,24 @@ TL_DEV void tl_pack_regs(tl_u32 (&r)[N], const T (&x)[N * 4 / sizeof(T)]) {
   }
 }
 
-//@ tl_mma_m16n8k16_f16_f32
-TL_DEV void tl_mma_m16n8k16_f16_f32(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2]) {
+//@ tl_mma_m16n8k16_f16
+TL_DEV void tl_mma_m16n8k16_f16(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2]) {
   asm(
       "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-//@ tl_mma_m16n8k16_bf16_f32
-TL_DEV void tl_mma_m16n8k16_bf16_f32(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2]) {
+//@ tl_mma_m16n8k16_bf16
+TL_DEV void tl_mma_m16n8k16_bf16(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2]) {
   asm(
       "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-//@ tl_mma_m16n8k32_s8_s32
-TL_DEV void tl_mma_m16n8k32_s8_s32(int (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2]) {
+//@ tl_mma_m16n8k32_s8
+TL_DEV void tl_mma_m16n8k32_s8(int (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2]) {
   asm(
       "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])

@@ -285,8 +285,14 @@ Status Lower::statement(const StmtPtr& s) {
           },
           [&](const If& i) -> Status {
             Status first, second;
-            Block then_body = collect([&] { first = block(i.then_body); });
-            Block else_body = collect([&] { second = block(i.else_body); });
+            const auto branch = [&](const Block& body, bool taken, Status& status) {
+              const arith::FactsScope scope(module_.facts);
+              if (taken) module_.facts.assume(i.condition);
+              else module_.facts.assume_not(i.condition);
+              return collect([&] { status = block(body); });
+            };
+            Block then_body = branch(i.then_body, true, first);
+            Block else_body = branch(i.else_body, false, second);
             emit(If{simplify(i.condition), std::move(then_body), std::move(else_body)});
             TILERT_TRY(std::move(first));
             return second;

@@ -274,14 +274,27 @@ void ElementWise::statement(const StmtPtr& s) {
              s->node);
 }
 
+// Neighbouring steps that move the register index as one longer step.
+static std::vector<RegisterStep> merged(const std::vector<RegisterStep>& steps) {
+  std::vector<RegisterStep> out;
+  for (const RegisterStep& step : steps) {
+    if (step.extent == 1) continue;
+    if (!out.empty() && out.back().position * out.back().extent == step.position && out.back().step * out.back().extent == step.step)
+      out.back().extent *= step.extent;
+    else
+      out.push_back(step);
+  }
+  std::erase_if(out, [](const RegisterStep& s) { return s.step == 0; });
+  return out;
+}
+
 // The place of a fragment access in this iteration's registers.
 Access ElementWise::fragment_access(const Access& access) {
   const auto found = matches_.find(MatchKey{access.buffer, access.indices});
   if (found == matches_.end()) return low_.flat_access(staged_.at(access.buffer), access.buffer, values(access.indices));
   Arena& arena = low_.arena();
   Expr reg = low_.index(found->second.base);
-  for (const RegisterStep& step : found->second.steps) {
-    if (step.step == 0 || step.extent == 1) continue;
+  for (const RegisterStep& step : merged(found->second.steps)) {
     Expr digit = arith::div(arena, register_, step.position);
     if (step.position * step.extent < map_.registers()) digit = arith::mod(arena, digit, step.extent);
     reg = arith::add(arena, reg, arith::mul(arena, digit, step.step));

@@ -12,7 +12,8 @@ using namespace ir;
 
 class RingRewriter {
  public:
-  RingRewriter(Program& program, const KernelPlan& plan) : program_(program), arena_(*program.arena), plan_(plan) {}
+  RingRewriter(Module& module, const KernelPlan& plan)
+      : program_(module.program), facts_(module.facts), arena_(*module.program.arena), plan_(plan) {}
 
   Block block(const Block& in) {
     Block out;
@@ -56,10 +57,10 @@ class RingRewriter {
     return program_.add_buffer(std::move(b));
   }
 
-  Expr read_scalar(BufferId scalar, Block& out) {
+  Expr read_slot(BufferId scalar, int stages, Block& out) {
     const VarId var = program_.add_var(VarKind::let, DType::index, "slot");
     out.push_back(make_stmt(Let{var, nullptr, {scalar, {}}}));
-    slots_.push_back(var);
+    facts_.bound(program_.var(var), 0, stages - 1);
     return program_.var(var);
   }
 
@@ -131,8 +132,8 @@ class RingRewriter {
   Block steady_body(const Ring& ring, const Block& rest) {
     Block body;
     body.push_back(call(Primitive::cp_async_wait, ring.stages - 2));
-    const Expr read = read_scalar(ring.read_slot, body);
-    const Expr write = read_scalar(ring.write_slot, body);
+    const Expr read = read_slot(ring.read_slot, ring.stages, body);
+    const Expr write = read_slot(ring.write_slot, ring.stages, body);
     const Expr ahead = arith::add(arena_, program_.var(ring.loop->var), (ring.stages - 1) * ring.loop->step);
     for (StmtPtr& p : issue_all(ring, ahead, write)) body.push_back(std::move(p));
     for (const StmtPtr& b : use_slots(ring, block(rest), read)) body.push_back(b);
@@ -186,16 +187,16 @@ class RingRewriter {
   }
 
   Program& program_;
+  arith::Facts& facts_;
   Arena& arena_;
   const KernelPlan& plan_;
-  std::vector<VarId> slots_;
 };
 
 }  // namespace
 
 Result<Module> apply_rings(Module module, const PassContext&) {
   for (size_t k = 0; k < module.program.kernels.size(); ++k) {
-    RingRewriter rewriter(module.program, module.plans[k]);
+    RingRewriter rewriter(module, module.plans[k]);
     module.program.kernels[k].body = rewriter.block(module.program.kernels[k].body);
   }
   return module;
