@@ -111,5 +111,6 @@ function(tilert_room_test room)
     add_dependencies(test_${name} tilert_llvm)
   endif()
   include(GoogleTest)
-  gtest_discover_tests(test_${name} DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 300)
+  # NO_PRETTY_VALUES: a parameter printed as bytes would put addresses into the names of tests.
+  gtest_discover_tests(test_${name} NO_PRETTY_VALUES DISCOVERY_TIMEOUT 120 PROPERTIES TIMEOUT 300)
 endfunction()

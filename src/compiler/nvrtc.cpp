@@ -230,6 +230,8 @@ class Nvrtc final : public Compiler {
 }  // namespace
 
 Result<std::shared_ptr<Compiler>> open_nvrtc(const NvrtcOptions& options) {
+  if (!TILERT_WITH_CUDA && options.library.empty())
+    return make_error(Code::kUnavailable, "this build looks for no NVRTC (TILERT_CUDA is off); name a library to use one");
   TILERT_ASSIGN(NvrtcLibrary library, load_nvrtc(options));
   return std::shared_ptr<Compiler>(std::make_shared<Nvrtc>(std::move(library)));
 }

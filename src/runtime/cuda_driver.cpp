@@ -43,6 +43,8 @@ Status fill_table(CudaDriver& driver) {
 }
 
 Result<std::unique_ptr<CudaDriver>> open_driver(const std::string& path) {
+  if (!TILERT_WITH_CUDA && path.empty())
+    return make_error(Code::kUnavailable, "this build looks for no CUDA driver (TILERT_CUDA is off); name one to use it");
   auto driver = std::make_unique<CudaDriver>();
   TILERT_ASSIGN(driver->library, DynamicLibrary::open("the CUDA driver", {path.empty() ? "libcuda.so.1" : path}));
   TILERT_TRY(fill_table(*driver));
