@@ -1,3 +1,4 @@
+// Affine forms: canonical and value-preserving; strides, differences and splits read from them.
 #include "arith/affine.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// What the prover proves, and what it must leave unproved.
 #include "arith/prover.h"
 
 #include <gtest/gtest.h>

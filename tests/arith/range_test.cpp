@@ -1,3 +1,4 @@
+// Intervals and moduli of ranges, against sets of numbers enumerated.
 #include "arith/range.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// The simplifier on given and random expressions: same value, idempotent, same node when unchanged.
 #include "arith/simplify.h"
 
 #include <gtest/gtest.h>
