@@ -13,6 +13,7 @@ tilert_check(lengths)
 tilert_check(words)
 tilert_check(comments)
 tilert_check(headers)
+tilert_check(documents)
 # A sanitizer adds symbols and size of its own.
 if(NOT TILERT_SANITIZE)
   tilert_check(library $<TARGET_FILE:tilert> --exports tilert_ --soname libtilert.so.0 --max-stripped 6)
