@@ -214,7 +214,7 @@ typedef struct tilert_bucket {
 typedef struct tilert_dim_options {
   uint32_t struct_size;
   uint32_t bucket_count;
-  const tilert_bucket* buckets; /* a variant for each, and one for what is in none; the launch picks */
+  const tilert_bucket* buckets; /* a variant for each; the launch picks. A value in none is NOT_READY */
   int64_t divisible;            /* the caller's word: each value is a multiple of this; checked at launch. 0: 1 */
 } tilert_dim_options;
 TILERT_API tilert_dim tilert_builder_dim(tilert_builder* builder, const char* name,
