@@ -670,6 +670,10 @@ typedef struct tilert_event {
   uint64_t nanoseconds;
 } tilert_event;
 
+/* The environment is read through secure_getenv when a context is created or first compiles, never on the launch path:
+ * TILERT_CACHE_DIR (directory of the cache; else XDG_CACHE_HOME, else HOME) and TILERT_NVRTC_PATH (the NVRTC to use;
+ * else the loader's libnvrtc.so.13 and .12, then /usr/local/cuda*, then NVIDIA's Python packages). Nothing else of the
+ * environment has an effect, and neither changes generated code or keys. */
 typedef struct tilert_context_options {
   uint32_t struct_size;
   uint32_t flags; /* TILERT_ALLOW_SOURCE: programs may hold source text */
@@ -678,7 +682,7 @@ typedef struct tilert_context_options {
   const char* cache_path;      /* directory; NULL: TILERT_CACHE_DIR, else the user's cache directory */
   const char* cache_namespace; /* a salt of the keys; NULL: none */
   const char* plugin_path;     /* absolute; NULL: libtilert_llvm.so beside this library */
-  const char* nvrtc_path;      /* absolute; NULL: the search order of docs/environment.md */
+  const char* nvrtc_path;      /* absolute, a file or a folder; NULL: TILERT_NVRTC_PATH, else searched */
   const char* helper_path;     /* absolute; for isolate */
   uint32_t compile_threads;    /* of background compiles, of which this version has none; 0: by CPUs and memory */
   uint32_t seal;               /* 1: begin sealed */
