@@ -102,23 +102,29 @@ Status verify_bytecode(std::span<const Instruction> code, Expr expr, const Bytec
   return {};
 }
 
+// What each operation with two operands gives, x below y on the stack.
+#define TILERT_BINARY_OPERATIONS(ROW)                                 \
+  ROW(add, wrap(static_cast<uint64_t>(x) + static_cast<uint64_t>(y))) \
+  ROW(sub, wrap(static_cast<uint64_t>(x) - static_cast<uint64_t>(y))) \
+  ROW(mul, wrap(static_cast<uint64_t>(x) * static_cast<uint64_t>(y))) \
+  ROW(floordiv, floor_quotient(x, y))                                 \
+  ROW(floormod, floor_remainder(x, y))                                \
+  ROW(ceildiv, ceil_quotient(x, y))                                   \
+  ROW(min, std::min(x, y))                                            \
+  ROW(max, std::max(x, y))                                            \
+  ROW(eq, x == y)                                                     \
+  ROW(ne, x != y)                                                     \
+  ROW(lt, x < y)                                                      \
+  ROW(le, x <= y)                                                     \
+  ROW(logical_and, x != 0 && y != 0)                                  \
+  ROW(logical_or, x != 0 || y != 0)
+
 int64_t apply_binary(Op op, int64_t x, int64_t y) {
-  const auto ux = static_cast<uint64_t>(x), uy = static_cast<uint64_t>(y);
   switch (op) {
-    case Op::add: return wrap(ux + uy);
-    case Op::sub: return wrap(ux - uy);
-    case Op::mul: return wrap(ux * uy);
-    case Op::floordiv: return floor_quotient(x, y);
-    case Op::floormod: return floor_remainder(x, y);
-    case Op::ceildiv: return ceil_quotient(x, y);
-    case Op::min: return std::min(x, y);
-    case Op::max: return std::max(x, y);
-    case Op::eq: return x == y;
-    case Op::ne: return x != y;
-    case Op::lt: return x < y;
-    case Op::le: return x <= y;
-    case Op::logical_and: return x != 0 && y != 0;
-    case Op::logical_or: return x != 0 || y != 0;
+#define ROW(name, result) \
+  case Op::name: return result;
+    TILERT_BINARY_OPERATIONS(ROW)
+#undef ROW
     default: return 0;
   }
 }
@@ -144,10 +150,15 @@ int64_t evaluate(const Instruction* code, Expr expr, const BytecodeInputs& input
         top -= 2;
         top[-1] = top[-1] != 0 ? top[0] : top[1];
         break;
-      default:
-        --top;
-        top[-1] = apply_binary(at->op, top[-1], top[0]);
-        break;
+#define ROW(name, result)                \
+  case Op::name: {                       \
+    --top;                               \
+    const int64_t x = top[-1], y = *top; \
+    top[-1] = result;                    \
+    break;                               \
+  }
+        TILERT_BINARY_OPERATIONS(ROW)
+#undef ROW
     }
   }
   return stack[0];

@@ -16,7 +16,7 @@ Extent extent_of(const LaunchState& state, uint32_t index) {
   if (param.kind == ParamKind::scalar) return {};
   int64_t last = 0, dense = 1;
   for (int d = param.rank - 1; d >= 0; --d) {
-    const int64_t size = state.value(param.sizes[d]);
+    const int64_t size = state.value(state.variant->tensor_dims[param.first_dim + static_cast<uint32_t>(d)].size);
     if (size == 0) return {};
     last += (size - 1) * (argument.strides != nullptr ? argument.strides[d] : dense);
     dense *= size;

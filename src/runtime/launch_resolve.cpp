@@ -6,7 +6,7 @@ namespace tilert::runtime {
 namespace {
 
 // Why a variant does not take the launch; of several variants the greatest is reported.
-enum class Miss : uint8_t { none, dims, unresolved, null, shape, stride, row, alignment };
+enum class Miss : uint8_t { none, dims, unresolved, null, shape, stride, negative, row, alignment };
 
 struct Mismatch {
   Miss miss = Miss::none;
@@ -24,15 +24,6 @@ Code check_tensor(const LaunchState& state, const PreparedParam& param, uint32_t
   const bool described = argument.shape != nullptr || argument.strides != nullptr || argument.ndim != 0;
   if (described && argument.ndim != param.rank) {
     return refuse(info, Code::kShape, at, -1, "'{}' has rank {}, the argument {}", name(), param.rank, argument.ndim);
-  }
-  for (int32_t d = 0; d < param.rank; ++d) {
-    if (argument.shape != nullptr && argument.shape[d] < 0) {
-      return refuse(info, Code::kShape, at, d, "'{}': size {} of dim {}", name(), argument.shape[d], d);
-    }
-    if (argument.strides != nullptr && argument.strides[d] < 0) {
-      return refuse(info, Code::kShape, at, d, "'{}': stride {} of dim {}: strides are 0 or positive", name(),
-                    argument.strides[d], d);
-    }
   }
   if (argument.device_type == TILERT_MEMORY_UNKNOWN) return Code::kOk;
   const Device& device = state.loaded.device();
@@ -74,16 +65,22 @@ Code check_signature(const LaunchState& state) {
 }
 
 // A dim that the caller left open is the size of the first described tensor dim that names it.
-void infer_dims(LaunchState& state) {
+Code infer_dims(LaunchState& state) {
   const auto& params = state.variant->params;
   for (uint32_t i = 0; i < params.size(); ++i) {
     const int64_t* const shape = params[i].kind == ParamKind::scalar ? nullptr : state.info.arguments[i].shape;
     if (shape == nullptr) continue;
     for (int d = 0; d < params[i].rank; ++d) {
-      const int32_t dim = params[i].sizes[d].dim;
-      if (dim >= 0 && state.dims[dim] < 0) state.dims[dim] = shape[d];
+      const int32_t dim = state.variant->tensor_dims[params[i].first_dim + static_cast<uint32_t>(d)].size.dim;
+      if (dim < 0 || state.dims[dim] >= 0) continue;
+      if (shape[d] < 0) {
+        return refuse(state.info, Code::kShape, static_cast<int32_t>(i), d, "'{}' has size {} in dim {}",
+                      state.param(i).name, shape[d], d);
+      }
+      state.dims[dim] = shape[d];
     }
   }
+  return Code::kOk;
 }
 
 Code resolve_dims(LaunchState& state) {
@@ -103,7 +100,7 @@ Code resolve_dims(LaunchState& state) {
   state.inputs.dims = open ? state.dims : info.dims;
   if (!open) return Code::kOk;
   for (size_t i = 0; i < count; ++i) state.dims[i] = info.dims != nullptr ? info.dims[i] : -1;
-  infer_dims(state);
+  if (const Code code = infer_dims(state); code != Code::kOk) return code;
   for (size_t i = 0; i < count; ++i) {
     if (state.dims[i] < 0) state.unresolved[state.unresolved_count++] = static_cast<uint16_t>(i);
   }
@@ -140,40 +137,73 @@ int64_t free_stride(int64_t dense, bool innermost) {
   return innermost ? 1 : (dense + kMaxPointerAlignment - 1) / kMaxPointerAlignment * kMaxPointerAlignment;
 }
 
-// Shape, strides and alignment of one tensor. Dims of one element may have any stride; a tensor without elements any
-// stride and any pointer.
+// The sizes of one tensor; true where they are those of the argument's shape.
+bool match_shape(const LaunchState& state, const PreparedParam& param, int32_t index, int64_t* sizes, bool* empty,
+                 Mismatch* mismatch) {
+  const int64_t* const shape = state.info.arguments[index].shape;
+  const PreparedDim* const dims = state.variant->tensor_dims.data() + param.first_dim;
+  *empty = false;
+  for (int d = 0; d < param.rank; ++d) {
+    sizes[d] = state.value(dims[d].size);
+    *empty |= sizes[d] == 0;
+    if (shape == nullptr || shape[d] == sizes[d]) continue;
+    *mismatch = {Miss::shape, index, d, shape[d], sizes[d]};
+    return false;
+  }
+  return true;
+}
+
+// Strides against the rules, all of them. Dims of one element may have any stride; a tensor without elements any at
+// all.
+bool match_strides(LaunchState& state, const PreparedParam& param, int32_t index, const int64_t* sizes, bool empty,
+                   Mismatch* mismatch) {
+  const tilert_argument& argument = state.info.arguments[index];
+  const PreparedDim* const dims = state.variant->tensor_dims.data() + param.first_dim;
+  int64_t* const kept = state.variant->reads_strides ? state.stride_values + param.first_dim : nullptr;
+  if (kept != nullptr) state.strides[index] = kept;
+  int64_t dense = 1;  // the stride of a contiguous tensor
+  for (int d = param.rank - 1; d >= 0; --d) {
+    const bool single = sizes[d] <= 1 || empty;
+    const int64_t given = argument.strides != nullptr && !single ? argument.strides[d] : dense;
+    const StrideRule rule = dims[d].rule;
+    const int64_t wanted = rule == StrideRule::given && !single ? state.value(dims[d].stride) : dense;
+    if (given < 0) {
+      *mismatch = {Miss::negative, index, d, given, 0};
+      return false;
+    }
+    if (!single && rule != StrideRule::free && given != wanted) {
+      *mismatch = {Miss::stride, index, d, given, wanted};
+      return false;
+    }
+    if (param.bits < 8 && !single && (d == param.rank - 1 ? given != 1 : given * param.bits % 8 != 0)) {
+      *mismatch = {Miss::row, index, d, given, param.bits};
+      return false;
+    }
+    if (kept != nullptr) kept[d] = single ? free_stride(dense, d == param.rank - 1) : given;
+    dense = single ? dense : given * sizes[d];
+  }
+  return true;
+}
+
+// True where the strides are those of a dense tensor, plainly; what it does not see, match_strides decides.
+bool is_plainly_dense(const int64_t* strides, const int64_t* sizes, int rank) {
+  int64_t dense = 1;
+  for (int d = rank - 1; strides != nullptr && d >= 0; --d) {
+    if (strides[d] != dense) return false;
+    dense *= sizes[d];
+  }
+  return true;
+}
+
+// Shape, strides and alignment of one tensor. A tensor without elements may have any pointer.
 bool match_tensor(LaunchState& state, const PreparedParam& param, int32_t index, Mismatch* mismatch) {
   const tilert_argument& argument = state.info.arguments[index];
   int64_t sizes[kMaxRank];
   bool empty = false;
-  for (int d = 0; d < param.rank; ++d) {
-    sizes[d] = state.value(param.sizes[d]);
-    empty |= sizes[d] == 0;
-    if (argument.shape == nullptr || argument.shape[d] == sizes[d]) continue;
-    *mismatch = {Miss::shape, index, d, argument.shape[d], sizes[d]};
-    return false;
-  }
-  int64_t* const kept = state.variant->reads_strides ? state.stride_values + param.stride_slot : nullptr;
-  if (kept != nullptr) state.strides[index] = kept;
-  if (!param.contiguous || argument.strides != nullptr || kept != nullptr) {
-    int64_t dense = 1;  // the stride of a contiguous tensor
-    for (int d = param.rank - 1; d >= 0; --d) {
-      const bool single = sizes[d] <= 1 || empty;
-      const int64_t given = argument.strides != nullptr && !single ? argument.strides[d] : dense;
-      const StrideRule rule = param.rules[d];
-      const int64_t wanted = rule == StrideRule::given && !single ? state.value(param.strides[d]) : dense;
-      if (!single && rule != StrideRule::free && given != wanted) {
-        *mismatch = {Miss::stride, index, d, given, wanted};
-        return false;
-      }
-      if (param.bits < 8 && !single && (d == param.rank - 1 ? given != 1 : given * param.bits % 8 != 0)) {
-        *mismatch = {Miss::row, index, d, given, param.bits};
-        return false;
-      }
-      if (kept != nullptr) kept[d] = single ? free_stride(dense, d == param.rank - 1) : given;
-      dense = single ? dense : given * sizes[d];
-    }
-  }
+  if (!match_shape(state, param, index, sizes, &empty, mismatch)) return false;
+  const bool plain =
+      param.dense && !state.variant->reads_strides && is_plainly_dense(argument.strides, sizes, param.rank);
+  if (!plain && !match_strides(state, param, index, sizes, empty, mismatch)) return false;
   if (empty) return true;
   if (argument.data == nullptr) {
     *mismatch = {Miss::null, index, -1, 0, 0};
@@ -238,6 +268,9 @@ Code report(const LaunchState& state, const Mismatch& why, size_t variants) {
     case Miss::stride:
       return refuse(info, Code::kShape, why.argument, why.dim, "'{}' has stride {} in dim {}; the kernel takes {}",
                     name(), why.got, why.dim, why.wanted);
+    case Miss::negative:
+      return refuse(info, Code::kShape, why.argument, why.dim,
+                    "'{}' has stride {} in dim {}: strides are 0 or positive", name(), why.got, why.dim);
     case Miss::row:
       return refuse(info, Code::kShape, why.argument, why.dim,
                     "'{}' has stride {} in dim {}: rows of {}-bit elements start on a byte and are dense", name(),

@@ -27,7 +27,8 @@ struct LaunchState {
 
   int64_t value(const Term& term) const {
     if (term.dim >= 0) return inputs.dims[term.dim];
-    return term.general ? evaluate(variant->code, term.expr, inputs) : term.value;
+    if (term.dim == Term::kConstant) return term.value;
+    return evaluate(variant->code, {static_cast<uint32_t>(term.value), term.count}, inputs);
   }
   const Param& param(uint32_t index) const { return variant->artifact->params[index]; }
 };

@@ -17,26 +17,26 @@ Term make_term(const Artifact& artifact, Expr expr) {
   } else if (expr.count == 1 && first.op == Op::constant) {
     term.value = first.value;
   } else {
-    term.general = true;
-    term.expr = expr;
+    term.dim = Term::kGeneral;
+    term.value = expr.begin;
+    term.count = expr.count;
   }
   return term;
 }
 
-PreparedParam prepare_param(const Artifact& artifact, const Param& param, uint32_t* stride_slot) {
+PreparedParam prepare_param(const Artifact& artifact, const Param& param, std::vector<PreparedDim>& tensor_dims) {
   PreparedParam out;
   out.kind = param.kind;
   out.dtype = param.dtype;
   out.bits = static_cast<uint8_t>(dtype_bits(param.dtype));
   out.rank = static_cast<uint8_t>(param.dims.size());
   out.alignment_mask = param.kind == ParamKind::scalar ? 0 : param.alignment - 1;
-  out.stride_slot = static_cast<uint16_t>(*stride_slot);
-  *stride_slot += out.rank;
-  for (size_t d = 0; d < param.dims.size(); ++d) {
-    out.sizes[d] = make_term(artifact, param.dims[d].size);
-    out.rules[d] = param.dims[d].rule;
-    out.contiguous = out.contiguous && param.dims[d].rule == StrideRule::contiguous;
-    if (param.dims[d].rule == StrideRule::given) out.strides[d] = make_term(artifact, param.dims[d].stride);
+  out.first_dim = static_cast<uint16_t>(tensor_dims.size());
+  out.dense = out.bits >= 8;
+  for (const TensorDim& dim : param.dims) {
+    out.dense = out.dense && dim.rule == StrideRule::contiguous;
+    const Expr stride = dim.rule == StrideRule::given ? dim.stride : Expr{};
+    tensor_dims.push_back({make_term(artifact, dim.size), make_term(artifact, stride), dim.rule});
   }
   return out;
 }
@@ -93,9 +93,8 @@ std::shared_ptr<LoadedVariant> prepare_variant(const ArtifactPtr& artifact) {
   variant->artifact = artifact;
   variant->code = artifact->bytecode.data();
   variant->dims = artifact->dims;
-  uint32_t stride_slot = 0;
   for (const Param& param : artifact->params) {
-    variant->params.push_back(prepare_param(*artifact, param, &stride_slot));
+    variant->params.push_back(prepare_param(*artifact, param, variant->tensor_dims));
   }
   for (const Kernel& kernel : artifact->kernels) variant->kernels.push_back(prepare_kernel(*artifact, kernel));
   for (const Instruction& instruction : artifact->bytecode) {
@@ -112,9 +111,10 @@ std::shared_ptr<LoadedVariant> prepare_variant(const ArtifactPtr& artifact) {
 Status check_loadable(const Artifact& artifact) {
   TILERT_TRY(verify(artifact));
   if (!artifact.diagnostics_bytes) return {};
-  return make_error(Code::kUnsupported,
-                    "a kernel with print or assert cannot be loaded by this version: leave them out, or run the program "
-                    "in the interpreter");
+  return make_error(
+      Code::kUnsupported,
+      "a kernel with print or assert cannot be loaded by this version: leave them out, or run the program "
+      "in the interpreter");
 }
 
 Status load_module(Device& device, LoadedVariant& variant) {

@@ -19,23 +19,29 @@ using CpuEntry = void (*)(const uint64_t* params, int64_t first_block, int64_t l
 
 // One extent or stride with the two common forms taken apart: a dim by index, or a constant.
 struct Term {
-  int32_t dim = -1;  // >= 0: that dim
-  bool general = false;
-  int64_t value = 0;  // neither: this
-  Expr expr;          // general: evaluated
+  static constexpr int32_t kConstant = -1;
+  static constexpr int32_t kGeneral = -2;
+
+  int32_t dim = kConstant;  // >= 0: that dim
+  uint32_t count = 0;       // general: instructions from number `value` on
+  int64_t value = 0;        // constant
 };
 
+struct PreparedDim {
+  Term size;
+  Term stride;  // where the rule is given
+  StrideRule rule = StrideRule::contiguous;
+};
+
+// Small, because a launch walks all of them.
 struct PreparedParam {
   ParamKind kind = ParamKind::tensor;
   DType dtype = DType::none;
   uint8_t bits = 0;
   uint8_t rank = 0;
-  bool contiguous = true;       // every dim's rule
+  bool dense = true;            // every dim's rule is contiguous, elements are whole bytes
+  uint16_t first_dim = 0;       // in the variant's list of dims of tensors; its strides lie at the same places
   uint32_t alignment_mask = 0;  // alignment - 1
-  std::array<Term, kMaxRank> sizes;
-  std::array<Term, kMaxRank> strides;  // where the rule is given
-  std::array<StrideRule, kMaxRank> rules{};
-  uint16_t stride_slot = 0;  // first of its strides among all parameters'
 };
 
 struct PreparedSlot {
@@ -72,6 +78,7 @@ struct LoadedVariant {
   ArtifactPtr artifact;
   const Instruction* code = nullptr;
   std::vector<PreparedParam> params;
+  std::vector<PreparedDim> tensor_dims;  // of all tensors, one after the other
   std::vector<Dim> dims;
   std::vector<PreparedKernel> kernels;
   bool reads_strides = false;  // some expression does
