@@ -15,13 +15,13 @@ namespace {
 std::atomic<bool> counting{false};
 std::atomic<int> allocation_count{0}, lock_count{0}, environment_count{0};
 
-void count(std::atomic<int>& counter) {
-  if (counting.load(std::memory_order_relaxed)) counter.fetch_add(1, std::memory_order_relaxed);
-}
-
 }  // namespace
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+static void count(std::atomic<int>& counter) {
+  if (counting.load(std::memory_order_relaxed)) counter.fetch_add(1, std::memory_order_relaxed);
+}
+
 extern "C" {
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
