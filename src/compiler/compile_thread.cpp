@@ -2,6 +2,7 @@
 #include "compiler/compile_thread.h"
 
 #include <pthread.h>
+#include <signal.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -50,7 +51,12 @@ Status start_worker(const std::shared_ptr<Job>& job, pthread_t& thread) {
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, kCompileStackBytes);
   auto argument = std::make_unique<std::shared_ptr<Job>>(job);
+  // Signals are the host's: none is delivered to a compiler's thread.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   int error = pthread_create(&thread, &attributes, worker_main, argument.get());
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
   pthread_attr_destroy(&attributes);
   if (error)
     return make_error(Code::kUnavailable, "no thread for compiling could be started: {}",
