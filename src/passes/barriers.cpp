@@ -104,7 +104,7 @@ class Inserter {
     const auto add = [&](const Stmt& s) {
       if (const auto* c = std::get_if<Call>(&s.node)) return call_effects(*c, effects);
       for (const BufferUse& use : buffer_uses(s)) {
-        if (program_.buffer(use.buffer).scope != Scope::shared || std::holds_alternative<Alloc>(s.node)) continue;
+        if (!handed_on(use.buffer) || std::holds_alternative<Alloc>(s.node)) continue;
         if (use.read) effects.reads.insert(use.buffer);
         if (use.write) effects.writes.insert(use.buffer);
       }
@@ -118,9 +118,9 @@ class Inserter {
     const PrimitiveRow& row = primitive_row(c.primitive);
     if (c.primitive == Primitive::cp_async_wait) effects.waits = true;
     for (size_t i = 0; i < c.args.size() && i < row.arguments.size(); ++i) {
-      if (c.args[i].kind != CallArg::Kind::address || program_.buffer(c.args[i].at.buffer).scope != Scope::shared) continue;
+      if (c.args[i].kind != CallArg::Kind::address || !handed_on(c.args[i].at.buffer)) continue;
       const BufferId id = c.args[i].at.buffer;
-      if (row.arguments[i] == 'S') effects.reads.insert(id);
+      if (row.arguments[i] == 'S' || row.arguments[i] == 'G') effects.reads.insert(id);
       if (row.arguments[i] == 'D') effects.writes.insert(id);
       if (row.arguments[i] == 'A') effects.async.insert(id);
     }
@@ -138,9 +138,17 @@ class Inserter {
     return all;
   }
 
+  // Memory through which one thread's values reach another: shared tiles, and tensors that the program writes.
+  bool handed_on(BufferId id) const {
+    const Buffer& b = program_.buffer(id);
+    return b.scope == Scope::shared || (b.scope == Scope::global && (b.direction != Direction::in || b.may_alias));
+  }
+
   bool overlap(BufferId a, BufferId b) const {
     if (a == b) return true;
     const Buffer &x = program_.buffer(a), &y = program_.buffer(b);
+    if (x.scope != y.scope) return false;
+    if (x.scope == Scope::global) return x.parameter == y.parameter || (x.may_alias && y.may_alias);
     return x.byte_offset < y.byte_offset + shared_bytes(y) && y.byte_offset < x.byte_offset + shared_bytes(x);
   }
   bool meets(const std::set<BufferId>& a, const std::set<BufferId>& b) const {

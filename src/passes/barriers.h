@@ -1,4 +1,4 @@
-// insert_barriers: block barriers where shared memory is handed from one thread to another.
+// insert_barriers: block barriers where memory (shared, or a tensor that is written) is handed from one thread to another.
 // before: lowered groups in program order, whose accesses to shared memory may conflict across threads; asynchronous
 //         copies with their commits and waits. after: a barrier stands between any two conflicting groups.
 // What a wait completes becomes visible to other threads at the next barrier. An asynchronous copy that is still under

@@ -160,7 +160,7 @@ class RoleLowering {
   }
 
   Expr leads_warpgroup() { return arith::eq(arena_, arith::mod(arena_, low_.thread(), 128), 0); }
-  Expr warpgroup() { return low_.let_preamble(arith::div(arena_, low_.thread(), 128), "warpgroup"); }
+  Expr warpgroup() { return low_.let_preamble(arith::floordiv(arena_, low_.thread(), 128), "warpgroup"); }
 
   // A slot is released one iteration late, when the product that read it is known to be done.
   void multiply_loop() {
@@ -174,7 +174,7 @@ class RoleLowering {
         if (const auto* gemm = std::get_if<Gemm>(&s->node)) multiply(*s, *gemm, slot);
       low_.call(Primitive::wgmma_wait, {text_arg("1")});
       const Expr last = low_.read({before, {}}, "before");
-      low_.when(arith::land(arena_, arith::le(arena_, low_.index(0), last), leads_warpgroup()),
+      low_.when(arith::logical_and(arena_, arith::le(arena_, low_.index(0), last), leads_warpgroup()),
                 [&] { low_.call(Primitive::mbarrier_arrive, {barrier_arg(empty_, last)}); });
       low_.store({before, {}}, slot);
       advance(place, slot, parity);
@@ -246,10 +246,10 @@ class RoleLowering {
   void fill_staging(const Copy& copy, BufferId staging, DType dtype, int64_t rows, int64_t columns) {
     const BufferId regs = low_.fragment_registers(copy.src.buffer), packed = low_.registers(DType::uint32, 4, "packed");
     const Expr lane = arith::mod(arena_, low_.thread(), 32);
-    const Expr warp = arith::mod(arena_, arith::div(arena_, low_.thread(), 32), 4);
+    const Expr warp = arith::mod(arena_, arith::floordiv(arena_, low_.thread(), 32), 4);
     const Expr first = low_.let_preamble(
         arith::add(arena_, arith::mul(arena_, warpgroup(), rows), arith::add(arena_, arith::mul(arena_, warp, 16), arith::mod(arena_, lane, 16))), "row");
-    const Expr half = low_.let_preamble(arith::mul(arena_, arith::div(arena_, lane, 16), 8), "half");
+    const Expr half = low_.let_preamble(arith::mul(arena_, arith::floordiv(arena_, lane, 16), 8), "half");
     low_.unrolled(rows / 64, [&](Expr im) {
       low_.unrolled(columns / 16, [&](Expr j) {
         const Expr reg = arith::add(arena_, arith::mul(arena_, j, 8), arith::mul(arena_, im, columns / 2));

@@ -9,8 +9,6 @@ namespace tilert::passes {
 
 using namespace ir;
 
-Expr also(Arena& arena, Expr a, Expr b) { return !a ? b : !b ? a : arith::land(arena, a, b); }
-
 Lower::Lower(Module& module, KernelPlan& plan, const PassContext& context)
     : module_(module), plan_(plan), context_(context) {}
 
@@ -146,7 +144,7 @@ Expr Lower::thread() {
 Expr Lower::terms_value(const std::vector<ThreadTerm>& terms) {
   Expr sum = index(0);
   for (const ThreadTerm& t : terms) {
-    Expr value = arith::div(arena(), thread(), t.divisor);
+    Expr value = arith::floordiv(arena(), thread(), t.divisor);
     if (t.modulus > 0) value = arith::mod(arena(), value, t.modulus);
     sum = arith::add(arena(), sum, arith::mul(arena(), value, t.stride));
   }
@@ -160,7 +158,7 @@ Expr Lower::register_part(const FragmentMap& map, int dim, Expr reg) {
   const int64_t total = map.registers();
   for (const PlacedDigit& p : map.register_digits()) {
     if (p.digit.dim != dim || p.digit.extent == 1) continue;
-    Expr value = arith::div(arena(), reg, p.position);
+    Expr value = arith::floordiv(arena(), reg, p.position);
     if (p.position * p.digit.extent < total) value = arith::mod(arena(), value, p.digit.extent);
     sum = arith::add(arena(), sum, arith::mul(arena(), value, p.digit.stride));
   }
@@ -174,7 +172,7 @@ Expr Lower::coordinate(const FragmentMap& map, int dim, Expr reg) {
 Expr Lower::is_first_replica(const FragmentMap& map) {
   Expr first = nullptr;
   for (const ThreadTerm& t : map.replica_terms())
-    first = also(arena(), first, arith::eq(arena(), terms_value({{t.divisor, t.modulus, 1}}), 0));
+    first = arith::logical_and(arena(), first, arith::eq(arena(), terms_value({{t.divisor, t.modulus, 1}}), 0));
   return first ? simplify(first) : nullptr;
 }
 
@@ -200,7 +198,7 @@ Access Lower::shared_access(BufferId tile, const std::vector<Expr>& coordinates)
   const size_t staged = coordinates.size() - map.shape().size();
   Expr bytes = staged ? arith::mul(arena(), coordinates[0], map.stage_stride()) : index(0);
   for (const AddressTerm& t : map.terms()) {
-    Expr piece = arith::div(arena(), coordinates[static_cast<size_t>(t.dim) + staged], t.divisor);
+    Expr piece = arith::floordiv(arena(), coordinates[static_cast<size_t>(t.dim) + staged], t.divisor);
     if (t.modulus > 0) piece = arith::mod(arena(), piece, t.modulus);
     bytes = arith::add(arena(), bytes, arith::mul(arena(), piece, t.stride));
   }
@@ -208,10 +206,10 @@ Access Lower::shared_access(BufferId tile, const std::vector<Expr>& coordinates)
   const int size = dtype_bytes(program().buffer(tile).dtype);
   const Swizzle& s = map.swizzle();
   if (s.bits > 0) {
-    const Expr source = arith::mod(arena(), arith::div(arena(), bytes, int64_t{1} << (s.base + s.shift)), int64_t{1} << s.bits);
+    const Expr source = arith::mod(arena(), arith::floordiv(arena(), bytes, int64_t{1} << (s.base + s.shift)), int64_t{1} << s.bits);
     bytes = arena().make(Op::bit_xor, {bytes, arith::mul(arena(), source, int64_t{1} << s.base)});
   }
-  return Access{lowered_.at(tile), {simplify(arith::div(arena(), bytes, size))}};
+  return Access{lowered_.at(tile), {simplify(arith::floordiv(arena(), bytes, size))}};
 }
 
 Access Lower::global_access(BufferId tensor, const std::vector<Expr>& indices) {
@@ -227,10 +225,10 @@ Expr Lower::inside(BufferId tensor, const std::vector<Expr>& indices, const std:
   Expr condition = nullptr;
   for (size_t d = 0; d < indices.size(); ++d) {
     const Expr least = arith::le(arena(), index(0), indices[d]);
-    if (!proves(least)) condition = also(arena(), condition, least);
+    if (!proves(least)) condition = arith::logical_and(arena(), condition, least);
     const Expr bound = d < valid.size() && valid[d] ? arith::min(arena(), valid[d], b.shape[d]) : b.shape[d];
     const Expr below = simplify(arith::lt(arena(), indices[d], bound));
-    if (!(below->is_constant() && below->bits)) condition = also(arena(), condition, below);
+    if (!(below->is_constant() && below->bits)) condition = arith::logical_and(arena(), condition, below);
   }
   return condition;
 }
@@ -325,7 +323,7 @@ Status Lower::uniform_let(const Let& l) {
       unrolled(map.registers(), [&](Expr reg) {
         Expr here = is_first_replica(map);
         for (size_t d = 0; d < l.read.indices.size(); ++d)
-          here = also(arena(), here, arith::eq(arena(), coordinate(map, static_cast<int>(d), reg), l.read.indices[d]));
+          here = arith::logical_and(arena(), here, arith::eq(arena(), coordinate(map, static_cast<int>(d), reg), l.read.indices[d]));
         when(here, [&] { store({box, {index(0)}}, read({fragment_registers(l.read.buffer), {reg}}, "x")); });
       });
     });
@@ -358,14 +356,14 @@ Status Lower::uniform_store(const Store& st) {
       unrolled(map.registers(), [&](Expr reg) {
         Expr here = nullptr;
         for (size_t d = 0; d < st.to.indices.size(); ++d)
-          here = also(arena(), here, arith::eq(arena(), coordinate(map, static_cast<int>(d), reg), st.to.indices[d]));
+          here = arith::logical_and(arena(), here, arith::eq(arena(), coordinate(map, static_cast<int>(d), reg), st.to.indices[d]));
         when(here, [&] { store({fragment_registers(st.to.buffer), {reg}}, value); });
       });
       return;
     }
     Expr condition = arith::eq(arena(), thread(), 0);
     const bool global = b.scope == Scope::global;
-    if (global) condition = also(arena(), inside(st.to.buffer, st.to.indices, {}), condition);
+    if (global) condition = arith::logical_and(arena(), inside(st.to.buffer, st.to.indices, {}), condition);
     when(condition, [&] {
       store(global ? global_access(st.to.buffer, st.to.indices) : shared_access(st.to.buffer, st.to.indices), value);
     });

@@ -15,9 +15,6 @@ namespace tilert::passes {
 
 Result<Module> lower(Module module, const PassContext& context);
 
-// Both conditions; a null one always holds.
-ir::Expr also(ir::Arena& arena, ir::Expr a, ir::Expr b);
-
 // Arguments of primitives.
 ir::CallArg value_arg(ir::Expr e);
 ir::CallArg address_arg(ir::Access at);

@@ -151,7 +151,7 @@ Status Lower::async_copy(const Stmt& s, const Copy& c) {
         const Expr at = coordinate(map, static_cast<int>(d), arith::mul(arena(), step, width));
         env[loop.vars[d]] = at;
         if (map.padded_shape()[d] > loop.extents[d])
-          covered = also(arena(), covered, arith::lt(arena(), at, loop.extents[d]));
+          covered = arith::logical_and(arena(), covered, arith::lt(arena(), at, loop.extents[d]));
       }
       std::vector<Expr> source, target, valid;
       for (Expr e : from.indices) source.push_back(simplify(substitute(arena(), e, env)));

@@ -225,13 +225,13 @@ class GemmLowering {
   }
 
   Expr lane() { return arith::mod(low_.arena(), low_.thread(), 32); }
-  Expr warp() { return arith::div(low_.arena(), low_.thread(), 32); }
+  Expr warp() { return arith::floordiv(low_.arena(), low_.thread(), 32); }
 
   void load_a(BufferId to, Expr kk) {
     Arena& arena = low_.arena();
     const int64_t chunk = 16 / dtype_bytes(plan_.atom->a);
     const Expr base = low_.let_preamble(arith::mul(arena, arith::mod(arena, warp(), plan_.warps_m), counts_.m * plan_.atom->m), "row");
-    const Expr high = low_.let_preamble(arith::div(arena, lane(), 16), "high");
+    const Expr high = low_.let_preamble(arith::floordiv(arena, lane(), 16), "high");
     low_.unrolled(counts_.m, [&](Expr im) {
       const Expr block = arith::add(arena, base, arith::mul(arena, im, plan_.atom->m));
       const Expr k0 = arith::mul(arena, kk, plan_.atom->k);
@@ -240,7 +240,7 @@ class GemmLowering {
         row = arith::add(arena, block, arith::mod(arena, lane(), 16));
         k = arith::add(arena, k0, arith::mul(arena, high, chunk));
       } else {
-        row = arith::add(arena, block, arith::mul(arena, arith::mod(arena, arith::div(arena, lane(), 8), 2), 8));
+        row = arith::add(arena, block, arith::mul(arena, arith::mod(arena, arith::floordiv(arena, lane(), 8), 2), 8));
         k = arith::add(arena, k0, arith::add(arena, arith::mul(arena, high, 8), arith::mod(arena, lane(), 8)));
       }
       low_.call(a_.transposed ? Primitive::ldmatrix_x4_trans : Primitive::ldmatrix_x4,
@@ -257,12 +257,12 @@ class GemmLowering {
   void load_b_columns(BufferId to, Expr kk, Expr in, bool two) {
     Arena& arena = low_.arena();
     const int64_t chunk = 16 / dtype_bytes(plan_.atom->b);
-    const Expr group = arith::div(arena, warp(), plan_.warps_m);
+    const Expr group = arith::floordiv(arena, warp(), plan_.warps_m);
     const Expr base = low_.let_preamble(arith::mul(arena, group, counts_.n * plan_.atom->n), "column");
     const Expr block = arith::add(arena, base, arith::mul(arena, in, plan_.atom->n));
     const Expr k0 = arith::mul(arena, kk, plan_.atom->k);
-    const Expr high = two ? arith::mul(arena, arith::div(arena, lane(), 16), 8) : low_.index(0);
-    const Expr middle = arith::mod(arena, arith::div(arena, lane(), 8), 2);
+    const Expr high = two ? arith::mul(arena, arith::floordiv(arena, lane(), 16), 8) : low_.index(0);
+    const Expr middle = arith::mod(arena, arith::floordiv(arena, lane(), 8), 2);
     Expr k, column;
     if (b_.transposed) {
       column = arith::add(arena, block, arith::add(arena, high, arith::mod(arena, lane(), 8)));

@@ -193,7 +193,7 @@ Expr ElementWise::inside_extents() {
   const auto padded = map_.padded_shape();
   for (size_t d = 0; d < loop_.extents.size(); ++d)
     if (padded[d] > loop_.extents[d])
-      condition = also(low_.arena(), condition, arith::lt(low_.arena(), env_[loop_.vars[d]], loop_.extents[d]));
+      condition = arith::logical_and(low_.arena(), condition, arith::lt(low_.arena(), env_[loop_.vars[d]], loop_.extents[d]));
   return condition;
 }
 
@@ -222,7 +222,7 @@ void ElementWise::load_vectors() {
     box = low_.registers(low_.program().buffer(access.buffer).dtype, vector_, "vector");
     if (!let) continue;
     const auto indices = values(access.indices);
-    Expr condition = also(low_.arena(), inside_extents(), bounds_condition(access, indices));
+    Expr condition = arith::logical_and(low_.arena(), inside_extents(), bounds_condition(access, indices));
     const Access at = low_.memory_access(access.buffer, indices);
     if (condition) {
       condition = low_.simplify(condition);
@@ -241,8 +241,8 @@ void ElementWise::store_vectors() {
     const auto* store = std::get_if<Store>(&stmt->node);
     if (!store) continue;
     const auto indices = values(store->to.indices);
-    Expr condition = also(low_.arena(), inside_extents(), bounds_condition(store->to, indices));
-    condition = also(low_.arena(), low_.is_first_replica(map_), condition);
+    Expr condition = arith::logical_and(low_.arena(), inside_extents(), bounds_condition(store->to, indices));
+    condition = arith::logical_and(low_.arena(), low_.is_first_replica(map_), condition);
     low_.when(condition, [&] { low_.move(low_.memory_access(store->to.buffer, indices), {box, {low_.index(0)}}, vector_); });
   }
 }
@@ -295,7 +295,7 @@ Access ElementWise::fragment_access(const Access& access) {
   Arena& arena = low_.arena();
   Expr reg = low_.index(found->second.base);
   for (const RegisterStep& step : merged(found->second.steps)) {
-    Expr digit = arith::div(arena, register_, step.position);
+    Expr digit = arith::floordiv(arena, register_, step.position);
     if (step.position * step.extent < map_.registers()) digit = arith::mod(arena, digit, step.extent);
     reg = arith::add(arena, reg, arith::mul(arena, digit, step.step));
   }
@@ -339,7 +339,7 @@ void ElementWise::store(const Stmt* s, const Store& st) {
   if (scope == Scope::scalar || scope == Scope::local) return low_.store(low_.memory_access(st.to.buffer, values(st.to.indices)), v);
   // Memory: once, by the first of the threads that hold copies of this iteration.
   const auto indices = values(st.to.indices);
-  Expr condition = also(low_.arena(), low_.is_first_replica(map_), bounds_condition(st.to, indices));
+  Expr condition = arith::logical_and(low_.arena(), low_.is_first_replica(map_), bounds_condition(st.to, indices));
   const Access at = scope == Scope::fragment ? fragment_access(st.to) : low_.memory_access(st.to.buffer, indices);
   low_.when(condition, [&] { low_.store(at, v); });
 }

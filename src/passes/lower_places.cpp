@@ -69,7 +69,7 @@ void Lower::spill(BufferId fragment, BufferId flat) {
       for (int d = 0; d < map.rank(); ++d) {
         coordinates.push_back(coordinate(map, d, reg));
         if (map.padded_shape()[static_cast<size_t>(d)] > map.shape()[static_cast<size_t>(d)])
-          condition = also(arena(), condition, arith::lt(arena(), coordinates.back(), map.shape()[static_cast<size_t>(d)]));
+          condition = arith::logical_and(arena(), condition, arith::lt(arena(), coordinates.back(), map.shape()[static_cast<size_t>(d)]));
       }
       when(condition, [&] {
         store(flat_access(flat, fragment, coordinates), read({fragment_registers(fragment), {reg}}, "x"));
@@ -87,7 +87,7 @@ void Lower::reload(BufferId fragment, BufferId flat) {
       for (int d = 0; d < map.rank(); ++d) {
         coordinates.push_back(coordinate(map, d, reg));
         if (map.padded_shape()[static_cast<size_t>(d)] > map.shape()[static_cast<size_t>(d)])
-          condition = also(arena(), condition, arith::lt(arena(), coordinates.back(), map.shape()[static_cast<size_t>(d)]));
+          condition = arith::logical_and(arena(), condition, arith::lt(arena(), coordinates.back(), map.shape()[static_cast<size_t>(d)]));
       }
       when(condition, [&] {
         store({fragment_registers(fragment), {reg}}, read(flat_access(flat, fragment, coordinates), "x"));

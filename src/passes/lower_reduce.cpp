@@ -151,7 +151,7 @@ class ReduceLowering {
     const auto padded = map.padded_shape();
     for (int d = 0; d < map.rank(); ++d)
       if (padded[static_cast<size_t>(d)] > map.shape()[static_cast<size_t>(d)])
-        condition = also(arena_, condition, arith::lt(arena_, low_.coordinate(map, d, reg), map.shape()[static_cast<size_t>(d)]));
+        condition = arith::logical_and(arena_, condition, arith::lt(arena_, low_.coordinate(map, d, reg), map.shape()[static_cast<size_t>(d)]));
     return condition;
   }
 
@@ -163,7 +163,7 @@ class ReduceLowering {
     low_.group(low_.comment("reduce, parts of warps"), [&] {
       low_.unrolled(map.registers(), [&](Expr r) {
         const Expr place = low_.simplify(arith::add(arena_, arith::mul(arena_, part, elements), result_offset(map, r)));
-        low_.when(also(arena_, first_lane(map), inside(map, r)), [&] { low_.store({box, {place}}, low_.read({values, {r}}, "x")); });
+        low_.when(arith::logical_and(arena_, first_lane(map), inside(map, r)), [&] { low_.store({box, {place}}, low_.read({values, {r}}, "x")); });
       });
     });
     low_.group(low_.comment("reduce, sum of parts"), [&] {
@@ -186,7 +186,7 @@ class ReduceLowering {
     Expr condition = nullptr;
     for (const PlacedDigit& p : map.thread_digits()) {
       if (p.digit.dim != kReplicated || p.digit.extent == 1) continue;
-      condition = also(arena_, condition, arith::eq(arena_, low_.terms_value({{p.position, p.digit.extent, 1}}), 0));
+      condition = arith::logical_and(arena_, condition, arith::eq(arena_, low_.terms_value({{p.position, p.digit.extent, 1}}), 0));
     }
     return condition;
   }
