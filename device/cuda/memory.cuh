@@ -73,9 +73,10 @@ TL_DEV void tl_cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "me
 template <int Pending>
 TL_DEV void tl_cp_async_wait() { asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory"); }
 
-//@ tl_shuffle_xor
+//@ tl_shuffle_bits
+// One value of up to 8 bytes from lane ^ mask.
 template <class T>
-TL_DEV T tl_shuffle_xor(T x, int mask) {
+TL_DEV T tl_shuffle_bits(T x, int mask) {
   if constexpr (sizeof(T) == 8) {
     const tl_u64 u = tl_bits<tl_u64>(x);
     const tl_u32 lo = __shfl_xor_sync(0xffffffffu, static_cast<tl_u32>(u), mask);
@@ -86,6 +87,10 @@ TL_DEV T tl_shuffle_xor(T x, int mask) {
   } else if constexpr (sizeof(T) == 2) {
     return tl_bits<T>(static_cast<tl_u16>(__shfl_xor_sync(0xffffffffu, static_cast<tl_u32>(tl_bits<tl_u16>(x)), mask)));
   } else {
-    return tl_bits<T>(static_cast<unsigned char>(__shfl_xor_sync(0xffffffffu, static_cast<tl_u32>(tl_bits<unsigned char>(x)), mask)));
+    return static_cast<T>(__shfl_xor_sync(0xffffffffu, static_cast<tl_u32>(static_cast<int>(x)), mask));
   }
 }
+
+//@ tl_shuffle_xor
+template <class T>
+TL_DEV void tl_shuffle_xor(T (&dst)[1], T (&src)[1], int mask) { dst[0] = tl_shuffle_bits<T>(src[0], mask); }

@@ -130,7 +130,7 @@ template <class To, class From>
 TL_DEV To tl_bits(From x) {
   static_assert(sizeof(To) == sizeof(From), "tl_bits: sizes differ");
   To y;
-  __builtin_memcpy(&y, &x, sizeof(To));
+  memcpy(&y, &x, sizeof(To));
   return y;
 }
 

@@ -54,6 +54,13 @@ void Facts::learn(Expr e, const Range& range) {
   changed();
 }
 
+void Facts::define(Expr var, const Range& range) {
+  const Range now = both(this->range(var), range);
+  if (now.empty()) return;
+  frames_.front().learned[var] = now;
+  changed();
+}
+
 void Facts::bound(Expr var, int64_t low, int64_t high) { learn(var, Range::between(low, high)); }
 
 void Facts::set_range(ir::VarId var, int64_t low, int64_t high) { bound(arena_.variable(var, DType::index), low, high); }

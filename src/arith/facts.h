@@ -23,6 +23,8 @@ class Facts {
   // The same for a variable of dtype index by its id.
   void set_range(ir::VarId var, int64_t low, int64_t high);
   void set_multiple(ir::VarId var, int64_t modulus, int64_t remainder = 0);
+  // What a variable's definition says: it holds wherever the variable exists, so it outlives the current scope.
+  void define(ir::Expr var, const Range& range);
   // low <= var <= high, in the current scope.
   void bound(ir::Expr var, int64_t low, int64_t high);
   // begin <= var < end, as a loop's variable.

@@ -84,8 +84,8 @@ class RoleLowering {
 
   std::pair<Expr, Expr> read_place(const RingPlace& place) {
     const Expr slot = low_.read({place.slot, {}}, "slot"), parity = low_.read({place.parity, {}}, "parity");
-    low_.facts().bound(slot, 0, roles_.stages - 1);
-    low_.facts().bound(parity, 0, 1);
+    low_.facts().define(slot, arith::Range::between(0, roles_.stages - 1));
+    low_.facts().define(parity, arith::Range::between(0, 1));
     return {slot, parity};
   }
 

@@ -24,10 +24,7 @@ bool Lower::proves(Expr condition) {
 
 void Lower::define(VarId var, Expr value) {
   if (!dtype_is_integer(value->dtype)) return;
-  const arith::Range range = module_.facts.range(value);
-  const Expr e = program().var(var);
-  module_.facts.bound(e, range.low, range.high);
-  if (range.modulus > 1) module_.facts.congruent(e, range.modulus, range.remainder);
+  module_.facts.define(program().var(var), module_.facts.range(value));
 }
 
 void Lower::bound_loop(const For& f) {
@@ -37,6 +34,7 @@ void Lower::bound_loop(const For& f) {
   const arith::Range begin = module_.facts.range(f.begin);
   const int64_t step = f.step < 0 ? -f.step : f.step;
   if (step > 1 && begin.multiple_of(step)) module_.facts.congruent(var, step);
+  module_.facts.define(var, module_.facts.range(var));
 }
 
 Block Lower::collect(const std::function<void()>& f) {
@@ -55,7 +53,7 @@ void Lower::group(const std::string& comment, const std::function<void()>& f) {
 void Lower::unrolled(int64_t extent, const std::function<void(Expr)>& f) {
   if (extent == 1) return f(index(0));
   const VarId var = program().add_var(VarKind::loop, DType::index, "r");
-  module_.facts.bound(program().var(var), 0, extent - 1);
+  module_.facts.define(program().var(var), arith::Range::between(0, extent - 1));
   Block body = collect([&] { f(program().var(var)); });
   emit(For{ForKind::unrolled, var, index(0), index(extent), 1, 0, std::move(body)});
 }
@@ -63,7 +61,7 @@ void Lower::unrolled(int64_t extent, const std::function<void(Expr)>& f) {
 void Lower::serial(int64_t extent, const std::function<void(Expr)>& f) {
   if (extent == 1) return f(index(0));
   const VarId var = program().add_var(VarKind::loop, DType::index, "r");
-  module_.facts.bound(program().var(var), 0, extent - 1);
+  module_.facts.define(program().var(var), arith::Range::between(0, extent - 1));
   Block body = collect([&] { f(program().var(var)); });
   emit(For{ForKind::serial, var, index(0), index(extent), 1, 0, std::move(body)});
 }
@@ -136,7 +134,7 @@ BufferId Lower::scratch(DType dtype, int64_t elements, const char* name) {
 Expr Lower::thread() {
   if (plan_.thread == kNoVar) {
     plan_.thread = program().add_var(VarKind::thread, DType::index, "thread");
-    module_.facts.bound(program().var(plan_.thread), 0, plan_.threads - 1);
+    module_.facts.define(program().var(plan_.thread), arith::Range::between(0, plan_.threads - 1));
   }
   return program().var(plan_.thread);
 }

@@ -60,7 +60,7 @@ class RingRewriter {
   Expr read_slot(BufferId scalar, int stages, Block& out) {
     const VarId var = program_.add_var(VarKind::let, DType::index, "slot");
     out.push_back(make_stmt(Let{var, nullptr, {scalar, {}}}));
-    facts_.bound(program_.var(var), 0, stages - 1);
+    facts_.define(program_.var(var), arith::Range::between(0, stages - 1));
     return program_.var(var);
   }
 
