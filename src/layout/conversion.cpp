@@ -44,6 +44,8 @@ bool link_dim(std::vector<PlacedDigit> source, std::vector<PlacedDigit> target, 
   return true;
 }
 
+double warps(const FragmentMap& map) { return static_cast<double>(map.threads()) / static_cast<double>(map.lanes()); }
+
 class Planner {
  public:
   Planner(const FragmentMap& from, const FragmentMap& to, int64_t element_bytes)
@@ -57,9 +59,11 @@ class Planner {
   bool move_in_warp();
   bool place_link(const Link& link);
   void fill_sources(const std::vector<Link>& links);
+  void judge_in_warp();
   void through_shared();
   double shared_cost(const AddressMap& staging) const;
   ThreadTerm term(const PlacedDigit& reader, int64_t stride) const;
+  double words() const { return static_cast<double>((element_bytes_ + 3) / 4); }
   bool impossible(std::string reason);
 
   FragmentMap from_, to_;
@@ -177,8 +181,7 @@ double Planner::shared_cost(const AddressMap& staging) const {
     const double accesses = static_cast<double>(map.registers() / width);
     const BankCost cost = fragment_conflicts(map, staging, width, kSampledAccesses);
     const double sampled = std::min<double>(accesses, kSampledAccesses);
-    const double warps = static_cast<double>(map.threads()) / static_cast<double>(std::max<int64_t>(map.lanes(), 1));
-    return static_cast<double>(cost.wavefronts) / sampled * accesses * warps * static_cast<double>(times);
+    return static_cast<double>(cost.wavefronts) / sampled * accesses * warps(map) * static_cast<double>(times);
   };
   return side(from_, fragment_vector_width(from_, staging), 1) + side(to_, fragment_vector_width(to_, staging), plan_.parts);
 }
@@ -201,39 +204,42 @@ void Planner::through_shared() {
   plan_.cost_cycles = best + 2 * kBarrierCycles + kSharedLatency;
 }
 
+// Prices the move that move_in_warp has found, and names it.
+void Planner::judge_in_warp() {
+  const double moved = warps(to_) * static_cast<double>(plan_.sources.size() * plan_.candidates.size());
+  if (!plan_.same_lane) {
+    plan_.kind = ConversionKind::shuffles;
+    plan_.cost_cycles = kShuffleLatency + moved * words() * kShuffleCycles;
+    return;
+  }
+  bool same = plan_.register_terms.empty() && from_.registers() == to_.registers();
+  for (size_t r = 0; same && r < plan_.sources.size(); r++) same = plan_.sources[r].register_base == static_cast<int64_t>(r);
+  plan_.kind = same ? ConversionKind::none : ConversionKind::registers;
+  plan_.cost_cycles = plan_.register_terms.empty() ? 0 : moved * kSelectCycles;
+}
+
 ConversionPlan Planner::plan() {
   plan_.target = to_;
   if (refuse()) return plan_;
-  const bool keeps_parts = to_.is_partial();
-  if (!keeps_parts) complete_lanes();
+  if (!to_.is_partial()) complete_lanes();
   plan_.source = from_;
   const bool in_warp = plan_.parts == 1 && move_in_warp();
   if (plan_.parts > 1) plan_.reason = "warps hold the parts";
-  const double warps = static_cast<double>(to_.threads()) / static_cast<double>(std::max<int64_t>(to_.lanes(), 1));
-  const double words = static_cast<double>((element_bytes_ + 3) / 4);
-  const double steps = static_cast<double>(plan_.complete_lane_xor.size());
-  const double completion = steps * (kShuffleLatency + words * warps * static_cast<double>(from_.registers()) * kShuffleCycles);
-  const double moved = warps * static_cast<double>(plan_.sources.size() * plan_.candidates.size());
-  if (in_warp && plan_.same_lane) {
-    bool same = plan_.register_terms.empty() && from_.registers() == to_.registers();
-    for (size_t r = 0; same && r < plan_.sources.size(); r++) same = plan_.sources[r].register_base == static_cast<int64_t>(r);
-    plan_.kind = same ? ConversionKind::none : ConversionKind::registers;
-    plan_.cost_cycles = plan_.register_terms.empty() ? 0 : moved * kSelectCycles;
-  } else if (in_warp && !keeps_parts) {
-    plan_.kind = ConversionKind::shuffles;
-    plan_.cost_cycles = kShuffleLatency + moved * words * kShuffleCycles;
-  }
-  if (keeps_parts && !(in_warp && plan_.same_lane)) {
+  if (in_warp) judge_in_warp();
+  const bool in_thread = in_warp && plan_.same_lane;
+  if (to_.is_partial() && !in_thread) {
     impossible("unfinished sums would have to move between threads: complete them first");
     return plan_;
   }
-  if (!in_warp || plan_.kind == ConversionKind::shuffles) {
-    ConversionPlan in_warp_plan = plan_;
+  if (!in_thread) {
+    ConversionPlan shuffled = plan_;
     through_shared();
-    if (in_warp && in_warp_plan.cost_cycles <= plan_.cost_cycles) plan_ = std::move(in_warp_plan);
+    if (in_warp && shuffled.cost_cycles <= plan_.cost_cycles) plan_ = std::move(shuffled);
     else plan_.sources.clear();
   }
-  plan_.cost_cycles += completion;
+  const double completion_steps = static_cast<double>(plan_.complete_lane_xor.size());
+  const double registers = static_cast<double>(from_.registers());
+  plan_.cost_cycles += completion_steps * (kShuffleLatency + words() * warps(from_) * registers * kShuffleCycles);
   return plan_;
 }
 
