@@ -141,17 +141,20 @@ Status Lower::async_copy(const Stmt& s, const Copy& c) {
     plain.prefer = CopyPrefer::sync;
     return copy(s, plain);
   }
-  const FragmentMap map = blocked_map(loop.extents, plan_.threads, width, context_.target.warp_size);
+  // Over chunks: one point of the map is `width` elements along the innermost dim.
+  std::vector<int64_t> chunks = loop.extents;
+  chunks.back() /= width;
+  const FragmentMap map = blocked_map(chunks, plan_.threads, 1, context_.target.warp_size);
   const Access from = std::get<Let>(loop.body[0]->node).read, to = std::get<Store>(loop.body[1]->node).to;
   group(comment("copy, asynchronous"), [&] {
-    unrolled(map.registers() / width, [&](Expr step) {
+    unrolled(map.registers(), [&](Expr step) {
       std::unordered_map<VarId, Expr> env;
       Expr covered = is_first_replica(map);
       for (size_t d = 0; d < loop.vars.size(); ++d) {
-        const Expr at = coordinate(map, static_cast<int>(d), arith::mul(arena(), step, width));
-        env[loop.vars[d]] = at;
-        if (map.padded_shape()[d] > loop.extents[d])
-          covered = arith::logical_and(arena(), covered, arith::lt(arena(), at, loop.extents[d]));
+        const Expr at = coordinate(map, static_cast<int>(d), step);
+        env[loop.vars[d]] = d + 1 == loop.vars.size() ? simplify(arith::mul(arena(), at, width)) : at;
+        if (map.padded_shape()[d] > chunks[d])
+          covered = arith::logical_and(arena(), covered, arith::lt(arena(), at, chunks[d]));
       }
       std::vector<Expr> source, target, valid;
       for (Expr e : from.indices) source.push_back(simplify(substitute(arena(), e, env)));

@@ -84,8 +84,8 @@ Status check_parameters(const CudaDriver& driver, PreparedKernel& kernel) {
     PreparedSlot& slot = kernel.slots[i];
     const CuResult code = driver.cuFuncGetParamInfo(kernel.function, i, &offset, &bytes);
     if (code != kCuSuccess && code != kCuInvalidValue) return driver.error(code, "describe a kernel's parameters");
-    const bool fits = code == kCuSuccess && bytes == slot.bytes && offset >= end &&
-                      offset + bytes <= kMaxParameterBytes && offset % std::min<size_t>(slot.bytes, 64) == 0;
+    // No alignment is asked of the offset: drivers count it from a base of their own (a first tensor map at 48 on sm_90).
+    const bool fits = code == kCuSuccess && bytes == slot.bytes && offset >= end && offset + bytes <= kMaxParameterBytes;
     if (!fits) {
       return make_error(
           Code::kCorrupt,
