@@ -98,13 +98,14 @@ class Handle {
   T* raw_ = nullptr;
 };
 
+// `owned` and `error` are references: the call that yields `status` is an argument too, and fills them in.
 namespace detail {
 template <class H, class T>
-Result<H> result(tilert_status status, T* owned, tilert_error* error) {
+Result<H> result(tilert_status status, T*& owned, tilert_error*& error) {
   if (status != TILERT_OK) return Error(status, error);
   return H(owned);
 }
-inline Status status(tilert_status status, tilert_error* error) {
+inline Status status(tilert_status status, tilert_error*& error) {
   if (status != TILERT_OK) return Error(status, error);
   return Done{};
 }
