@@ -14,16 +14,18 @@ Extent extent_of(const LaunchState& state, uint32_t index) {
   const PreparedParam& param = state.variant->params[index];
   const tilert_argument& argument = state.info.arguments[index];
   if (param.kind == ParamKind::scalar) return {};
-  int64_t last = 0, dense = 1;
+  uint64_t last = 0;
+  int64_t dense = 1;
   for (int d = param.rank - 1; d >= 0; --d) {
     const int64_t size = state.value(state.variant->tensor_dims[param.first_dim + static_cast<uint32_t>(d)].size);
     if (size == 0) return {};
-    last += (size - 1) * (argument.strides != nullptr ? argument.strides[d] : dense);
-    dense *= size;
+    const int64_t stride = argument.strides != nullptr ? argument.strides[d] : dense;
+    last += static_cast<uint64_t>(size - 1) * static_cast<uint64_t>(stride);
+    dense = wrapping_product(dense, size);
   }
   const int bits = param.kind == ParamKind::pointer_table ? 64 : param.bits;
   const auto begin = reinterpret_cast<uintptr_t>(argument.data);
-  return {begin, begin + static_cast<uintptr_t>((last + 1) * bits + 7) / 8};
+  return {begin, begin + ((last + 1) * static_cast<uint64_t>(bits) + 7) / 8};
 }
 
 Code check_overlap(const LaunchState& state, uint32_t index, const Extent* extents) {

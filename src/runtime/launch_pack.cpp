@@ -30,7 +30,7 @@ Code encode_map(const LaunchState& state, const PreparedMap& map, uint8_t* out) 
     strides[i - 1] = empty ? static_cast<uint64_t>(kTileBytes) : static_cast<uint64_t>(stride);
   }
   auto address = reinterpret_cast<uintptr_t>(state.info.arguments[recipe.param].data);
-  address += static_cast<uintptr_t>(state.value(map.offset) * static_cast<int64_t>(map.element_bytes));
+  address += static_cast<uintptr_t>(wrapping_product(state.value(map.offset), map.element_bytes));
   if (empty) address = kNoAddress;
   if (address % kTileBytes != 0) {
     return refuse(state.info, Code::kAlignment, argument, -1,

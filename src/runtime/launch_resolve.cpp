@@ -134,7 +134,8 @@ bool match_dims(LaunchState& state, const LoadedVariant& variant, Mismatch* mism
 // The stride that expressions read of a dim that is never stepped along: any would do, so it is one that every guard on
 // alignment likes.
 int64_t free_stride(int64_t dense, bool innermost) {
-  return innermost ? 1 : (dense + kMaxPointerAlignment - 1) / kMaxPointerAlignment * kMaxPointerAlignment;
+  const int64_t rounded = (dense & ~(kMaxPointerAlignment - 1)) | kMaxPointerAlignment;  // non-zero, near the dense one
+  return innermost ? 1 : rounded;
 }
 
 // The sizes of one tensor; true where they are those of the argument's shape.
@@ -175,12 +176,13 @@ bool match_strides(LaunchState& state, const PreparedParam& param, int32_t index
       *mismatch = {Miss::stride, index, d, given, wanted};
       return false;
     }
-    if (param.bits < 8 && !single && (d == param.rank - 1 ? given != 1 : given * param.bits % 8 != 0)) {
+    if (param.bits < 8 && !single &&
+        (d == param.rank - 1 ? given != 1 : wrapping_product(given, param.bits) % 8 != 0)) {
       *mismatch = {Miss::row, index, d, given, param.bits};
       return false;
     }
     if (kept != nullptr) kept[d] = single ? free_stride(dense, d == param.rank - 1) : given;
-    dense = single ? dense : given * sizes[d];
+    dense = single ? dense : wrapping_product(given, sizes[d]);
   }
   return true;
 }
@@ -190,7 +192,7 @@ bool is_plainly_dense(const int64_t* strides, const int64_t* sizes, int rank) {
   int64_t dense = 1;
   for (int d = rank - 1; strides != nullptr && d >= 0; --d) {
     if (strides[d] != dense) return false;
-    dense *= sizes[d];
+    dense = wrapping_product(dense, sizes[d]);
   }
   return true;
 }
@@ -236,6 +238,22 @@ bool match(LaunchState& state, const LoadedVariant& variant, Mismatch* mismatch)
   }
   if (!variant.has_guard || state.value(variant.guard) != 0) return true;
   *mismatch = {Miss::dims, -1, -1, 0, 0};
+  return false;
+}
+
+// No variant takes the dims; but do the shapes agree with them, and with each other?
+bool find_conflict(LaunchState& state, const LoadedVariant& variant, Mismatch* mismatch) {
+  state.variant = &variant;
+  for (size_t i = 0; i < variant.params.size(); ++i) {
+    const PreparedParam& param = variant.params[i];
+    const int64_t* const shape = param.kind == ParamKind::scalar ? nullptr : state.info.arguments[i].shape;
+    for (int d = 0; shape != nullptr && d < param.rank; ++d) {
+      const int32_t dim = variant.tensor_dims[param.first_dim + static_cast<uint32_t>(d)].size.dim;
+      if (dim < 0 || state.inputs.dims[dim] < 0 || state.inputs.dims[dim] == shape[d]) continue;
+      *mismatch = {Miss::shape, static_cast<int32_t>(i), d, shape[d], state.inputs.dims[dim]};
+      return true;
+    }
+  }
   return false;
 }
 
@@ -301,6 +319,7 @@ Code resolve(LaunchState& state) {
     if (match(state, *variant, &mismatch)) return Code::kOk;
     if (mismatch.miss > worst.miss) worst = mismatch;
   }
+  if (worst.miss == Miss::dims) find_conflict(state, *variants.front(), &worst);
   return report(state, worst, variants.size());
 }
 

@@ -33,6 +33,11 @@ struct LaunchState {
   const Param& param(uint32_t index) const { return variant->artifact->params[index]; }
 };
 
+// Products of sizes and strides that the caller made up may wrap; they never trap.
+inline int64_t wrapping_product(int64_t x, int64_t y) {
+  return static_cast<int64_t>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
+}
+
 // Writes info.failure, where given, and returns the code. Formats into the caller's memory.
 template <class... Args>
 Code refuse(const tilert_launch_info& info, Code code, int32_t argument, int32_t dim,

@@ -166,6 +166,21 @@ TEST_F(LaunchCheck, BucketsPickTheVariantAndAMissIsNotReady) {
                  "none of 3 loaded variants takes N=301: call tilert_prepare");
 }
 
+TEST_F(LaunchCheck, ShapesThatContradictTheDimsAreNoMiss) {
+  const auto loaded = load(device_, tma_gemm());
+  Call call = gemm_call(4, 64, 64);
+  call.dims = {4, 256, 65};  // no variant takes K = 65, but the tensor says 64
+  expect_refused(*loaded, call, Code::kShape, 0, "'A' has size 64 in dim 1; the dims say 65");
+}
+
+TEST_F(LaunchCheck, SizesAndStridesBeyondAllMemoryWrapQuietly) {
+  const auto loaded = load(device_, tma_gemm());
+  Call call = gemm_call(int64_t{1} << 40, int64_t{1} << 40, int64_t{1} << 60);
+  EXPECT_EQ(call.on(stream_).launch(*loaded), Code::kShape) << "the grid is too large";
+  call.info.flags = TILERT_LAUNCH_DEBUG_POINTERS;
+  EXPECT_NE(call.launch(*loaded), Code::kOk);
+}
+
 TEST_F(LaunchCheck, AGuardOnStridesIsAMiss) {
   const auto loaded = load(device_, tma_gemm());
   expect_refused(*loaded, gemm_call(4, 64, 68), Code::kNotReady, -1, "none of 1 loaded variants");
