@@ -35,7 +35,7 @@ const char* normalize(const T* in, T& copy) noexcept {
 // What holds before the runtime looks at a launch.
 tilert_status check_launch(const tilert_launch_info& info) noexcept {
   tilert_launch_failure* const failure = info.failure;
-  if (failure && failure->struct_size != sizeof(tilert_launch_failure)) return TILERT_INVALID_ARGUMENT;
+  if (failure && failure->struct_size < sizeof(tilert_launch_failure)) return TILERT_INVALID_ARGUMENT;
   if (!info.loaded) return refuse_launch(failure, TILERT_INVALID_ARGUMENT, "loaded is NULL: tilert_prepare makes one");
   if (info.loaded->forked())
     return refuse_launch(failure, TILERT_FORKED,
@@ -82,8 +82,8 @@ tilert_status tilert_launch(const tilert_launch_info* info) noexcept {
 tilert_status tilert_launch_export(const tilert_launch_info* info, tilert_launch_record* record) noexcept {
   if (!record) return TILERT_INVALID_ARGUMENT;
   return with_launch(info, [&](const tilert_launch_info& known) {
-    if (record->struct_size != sizeof(tilert_launch_record)) {
-      refuse_launch(known.failure, TILERT_INVALID_ARGUMENT, "tilert_launch_record.struct_size is not its size");
+    if (record->struct_size < sizeof(tilert_launch_record)) {
+      refuse_launch(known.failure, TILERT_INVALID_ARGUMENT, "tilert_launch_record.struct_size is less than its size");
       return Code::kInvalidArgument;
     }
     return runtime::export_launch(*known.loaded->loaded, known, *record);
