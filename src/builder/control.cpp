@@ -25,7 +25,7 @@ Status Builder::need_kernel() const {
 Status Builder::need_tile_level() const {
   TILERT_TRY(need_kernel());
   if (!enclosing(ScopeKind::parallel)) return {};
-  return make_error(Code::kInvalidProgram, "a tile operation cannot stand inside parallel: move it out of the loop");
+  return make_error(Code::kInvalidProgram, "this cannot stand inside parallel: move it out of the loop");
 }
 
 Builder::Lifetime Builder::here() const { return {static_cast<uint32_t>(scopes_.size() - 1), scopes_.back().serial}; }

@@ -59,7 +59,7 @@ Code Builder::store(const tilert_region* element, tilert_expr x) {
 }
 
 Status Builder::do_inline_source(const tilert_inline_source& source) {
-  TILERT_TRY(need_kernel());
+  TILERT_TRY(need_tile_level());
   if (!source.language || !source.text) return make_error(Code::kInvalidArgument, "language or text is NULL");
   ir::Inline made;
   made.target.assign(source.language, strnlen(source.language, 16));

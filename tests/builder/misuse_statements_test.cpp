@@ -158,6 +158,12 @@ INSTANTIATE_TEST_SUITE_P(
                           k.parallel({4});
                           k.copy(k.at(k.s), k.at(k.f));
                         }},
+                    Row{"inline_in_parallel",
+                        {"inline source: this cannot stand inside parallel"},
+                        [](Scene& k) {
+                          k.parallel({4});
+                          k.b.inline_source({});
+                        }},
                     Row{"fill_parameter", {"C is a parameter in device memory"}, [](Scene& k) { k.clear(k.at(k.C)); }},
                     Row{"gemm_shapes",
                         {"s is 8 x 64, t is 32 x 16, c is 8 x 16", "are trans_a, trans_b right?"},
