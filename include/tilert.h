@@ -870,9 +870,10 @@ typedef struct tilert_prepare_options {
 } tilert_prepare_options;
 
 /* Compiles or fetches, loads on `device`, resolves functions and sets their attributes: afterwards a launch is one
- * driver call. `options` may be NULL. Again for the same kernel and device gives the same Loaded. Errors: as
- * tilert_kernel_compile, TILERT_DRIVER, TILERT_UNAVAILABLE, TILERT_NOT_READY while the calling thread captures (nothing
- * was touched). Acts: compile, load, disk; not capture-safe. */
+ * driver call. `options` may be NULL. Again for the same kernel and device gives the same Loaded. Loads in relaxed
+ * capture mode, so that a capture that is open anywhere survives. Errors: as tilert_kernel_compile, TILERT_DRIVER,
+ * TILERT_UNAVAILABLE, TILERT_NOT_READY where the driver refuses a load because of a capture (nothing was loaded).
+ * Acts: compile, load, disk; not capture-safe. */
 TILERT_API tilert_status tilert_prepare(tilert_kernel* kernel, tilert_device* device,
                                         const tilert_prepare_options* options, tilert_loaded** loaded,
                                         tilert_error** error) TILERT_NOEXCEPT;
