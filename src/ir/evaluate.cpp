@@ -6,10 +6,6 @@
 #include <limits>
 #include <type_traits>
 
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
-
 namespace tilert::ir {
 namespace {
 
@@ -317,7 +313,7 @@ std::optional<uint64_t> evaluate(const Node& node, std::span<const uint64_t> ope
   if (!function) return std::nullopt;
   const uint64_t u = operands[0], v = node.arity > 1 ? operands[1] : 0, w = node.arity > 2 ? operands[2] : 0;
   if (!dtype_is_float(operand) && !dtype_is_float(node.dtype)) return function(u, v, w);
-  const DefaultRounding rounding;
+  const FloatEnvironment environment;
   return function(u, v, w);
 }
 
@@ -351,18 +347,5 @@ uint64_t load_element(DType dtype, const void* address) {
 void store_element(DType dtype, void* address, uint64_t bits) {
   std::memcpy(address, &bits, static_cast<size_t>(dtype_bytes(dtype)));
 }
-
-#if defined(__x86_64__)
-DefaultRounding::DefaultRounding() : saved_(_mm_getcsr()) { _mm_setcsr(0x1f80); }
-DefaultRounding::~DefaultRounding() { _mm_setcsr(static_cast<unsigned>(saved_)); }
-#elif defined(__aarch64__)
-DefaultRounding::DefaultRounding() {
-  asm volatile("mrs %0, fpcr" : "=r"(saved_));
-  asm volatile("msr fpcr, %0" ::"r"(uint64_t{0}));
-}
-DefaultRounding::~DefaultRounding() { asm volatile("msr fpcr, %0" ::"r"(saved_)); }
-#else
-#error "DefaultRounding needs the control register of this machine"
-#endif
 
 }  // namespace tilert::ir

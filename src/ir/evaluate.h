@@ -11,6 +11,7 @@
 #include <span>
 
 #include "ir/expr.h"
+#include "support/float_environment.h"
 
 namespace tilert::ir {
 
@@ -19,7 +20,7 @@ namespace tilert::ir {
 std::optional<uint64_t> evaluate(const Node& node, std::span<const uint64_t> operands);
 
 // One operation as a function of up to three bit patterns; null where there is no evaluation. `operand` is the dtype of
-// the last operand, `result` the node's own. The caller holds a DefaultRounding around its calls.
+// the last operand, `result` the node's own. The caller holds a FloatEnvironment around its calls.
 using ScalarFunction = uint64_t (*)(uint64_t, uint64_t, uint64_t);
 ScalarFunction scalar_function(Op op, DType operand, DType result);
 
@@ -28,23 +29,11 @@ bool can_evaluate(DType dtype);
 
 // The bits of a value of `dtype` as a double (floats of at most 64 bits exactly, integers rounded).
 double bits_to_double(DType dtype, uint64_t bits);
-// The value in `dtype` as `cast` from f64 rounds it. Holds no DefaultRounding.
+// The value in `dtype` as `cast` from f64 rounds it. The caller holds a FloatEnvironment.
 uint64_t double_to_bits(DType dtype, double value);
 
 // Elements in memory, little-endian, of byte-addressable dtypes: bit patterns as above.
 uint64_t load_element(DType dtype, const void* address);
 void store_element(DType dtype, void* address, uint64_t bits);
-
-// Round to nearest, no flush to zero, while it lives; restores what the thread had.
-class DefaultRounding {
- public:
-  DefaultRounding();
-  ~DefaultRounding();
-  DefaultRounding(const DefaultRounding&) = delete;
-  DefaultRounding& operator=(const DefaultRounding&) = delete;
-
- private:
-  uint64_t saved_;
-};
 
 }  // namespace tilert::ir

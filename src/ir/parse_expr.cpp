@@ -245,7 +245,7 @@ Expr Parser::constant(DType type) {
 // A decimal in the float type, rounded once from the nearest double (f32 and f64: from the decimal itself).
 Expr Parser::float_constant(DType type, std::string_view text) {
   if (!can_evaluate(type)) return nullptr;
-  const DefaultRounding rounding;
+  const FloatEnvironment environment;
   double value = 0;
   std::from_chars_result read;
   if (type == DType::f32) {

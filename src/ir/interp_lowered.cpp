@@ -1,0 +1,236 @@
+// Lowered statements: moves and the primitives of device/*, each for all lanes at once. Barriers, fences, commits and
+// waits mean nothing here: an asynchronous copy lands at once.
+#include <charconv>
+#include <cstring>
+
+#include "ir/interpreter_impl.h"
+
+namespace tilert::ir::interp {
+namespace {
+
+constexpr uint32_t kWarp = 32;
+
+struct RegisterTile {  // what an mma distributes: elements per 32-bit register, and the K that follows
+  DType input;
+  int per_register;
+};
+
+float tf32(uint32_t bits) {  // the unit ignores the low 13 bits
+  bits &= ~uint32_t{0x1fff};
+  float value;
+  std::memcpy(&value, &bits, 4);
+  return value;
+}
+
+double input_value(const RegisterTile& tile, const uint8_t* at) {
+  if (tile.input != DType::tf32) return bits_to_double(tile.input, load_element(tile.input, at));
+  uint32_t bits;
+  std::memcpy(&bits, at, 4);
+  return static_cast<double>(tf32(bits));
+}
+
+}  // namespace
+
+bool Machine::get_bytes(const Place& p, uint32_t lane, int64_t count, uint8_t* out) {
+  int64_t element;
+  if (!span(p, lane, count, element)) return false;
+  for (int64_t i = 0; i < count; ++i) {
+    uint64_t value;
+    if (!read_at(*p.memory, element + i, lane, value)) return false;
+    store_element(p.memory->dtype, out + i * p.memory->bytes, value);
+  }
+  return true;
+}
+
+bool Machine::put_bytes(const Place& p, uint32_t lane, int64_t count, const uint8_t* in) {
+  int64_t element;
+  if (!span(p, lane, count, element)) return false;
+  for (int64_t i = 0; i < count; ++i)
+    if (!write_at(*p.memory, element + i, lane, load_element(p.memory->dtype, in + i * p.memory->bytes))) return false;
+  return true;
+}
+
+bool Machine::step(const Operation& op, const Move& n, const Lanes& lanes) {
+  Memory &dst = *op.p[0].memory, &src = *op.p[1].memory;
+  if (dst.dtype != src.dtype) return fail("a move changes no dtype", Code::kInternal);
+  std::vector<uint64_t> values;
+  // A global side goes element by element, each with its bounds; a tile side must hold all of them.
+  const auto each = [&](const Place& p, uint32_t lane, auto f) {
+    int64_t at[kMaxRank + 1], element = 0;
+    if (!p.memory->global && !span(p, lane, n.count, element)) return false;
+    for (size_t d = 0; d < p.at.size(); ++d) at[d] = eval_index(p.at[d], lane);
+    for (int64_t i = 0; i < n.count; ++i) {
+      if (!f(element + i, at)) return false;
+      if (!p.at.empty()) ++at[p.at.size() - 1];
+    }
+    return true;
+  };
+  for (uint32_t l : lanes) {
+    values.clear();
+    const bool got = each(op.p[1], l, [&](int64_t element, const int64_t* at) {
+      values.push_back(0);
+      return src.global ? read(src, at, op.p[1].at.size(), l, values.back()) : read_at(src, element, l, values.back());
+    });
+    size_t next = 0;
+    const bool put = got && each(op.p[0], l, [&](int64_t element, const int64_t* at) {
+      const uint64_t value = values[next++];
+      return dst.global ? write(dst, at, op.p[0].at.size(), l, value) : write_at(dst, element, l, value);
+    });
+    if (!put) return false;
+  }
+  return true;
+}
+
+bool Machine::whole_warps(const Lanes& lanes) {
+  bool whole = lanes.size() % kWarp == 0;
+  for (size_t i = 0; whole && i < lanes.size(); ++i) whole = lanes[i] == lanes[i / kWarp * kWarp] + i % kWarp;
+  return whole || fail("a collective of a warp is called by a part of its lanes", Code::kInternal);
+}
+
+bool Machine::step(const Operation& op, const ir::Call& n, const Lanes& lanes) {
+  const PrimitiveRow& row = primitive_row(n.primitive);
+  if (op.arguments.size() != row.arguments.size())
+    return fail(fmt::format("{} takes {} arguments, {} are given", row.name, row.arguments.size(), op.arguments.size()), Code::kInternal);
+  if (row.kind == "barrier" || row.kind == "commit" || row.kind == "wait") return true;
+  switch (n.primitive) {
+    case Primitive::warp_sync:
+    case Primitive::proxy_fence:
+    case Primitive::mbarrier_init:
+    case Primitive::mbarrier_init_fence:
+    case Primitive::mbarrier_expect:
+    case Primitive::mbarrier_arrive:
+    case Primitive::wgmma_fence:
+    case Primitive::wgmma_hold:
+    case Primitive::setmaxnreg_inc:
+    case Primitive::setmaxnreg_dec: return true;
+    case Primitive::cp_async: return call_cp_async(op, n, lanes);
+    case Primitive::ldmatrix_x1: return call_ldmatrix(op, 1, false, lanes);
+    case Primitive::ldmatrix_x2: return call_ldmatrix(op, 2, false, lanes);
+    case Primitive::ldmatrix_x4: return call_ldmatrix(op, 4, false, lanes);
+    case Primitive::ldmatrix_x1_trans: return call_ldmatrix(op, 1, true, lanes);
+    case Primitive::ldmatrix_x2_trans: return call_ldmatrix(op, 2, true, lanes);
+    case Primitive::ldmatrix_x4_trans: return call_ldmatrix(op, 4, true, lanes);
+    case Primitive::stmatrix_x4: return call_stmatrix(op, 4, lanes);
+    case Primitive::mma_m16n8k16_f16: return call_mma(op, DType::f16, 2, lanes);
+    case Primitive::mma_m16n8k16_bf16: return call_mma(op, DType::bf16, 2, lanes);
+    case Primitive::mma_m16n8k32_s8: return call_mma(op, DType::int8, 4, lanes);
+    case Primitive::mma_m16n8k8_tf32: return call_mma(op, DType::tf32, 1, lanes);
+    case Primitive::shuffle_xor: return call_shuffle(op, true, lanes);
+    case Primitive::shuffle: return call_shuffle(op, false, lanes);
+    default: return fail(fmt::format("{} cannot be interpreted", row.name), Code::kUnsupported);
+  }
+}
+
+// cp_async(bytes; dst, src, valid bytes): the rest of dst is zero.
+bool Machine::call_cp_async(const Operation& op, const ir::Call& call, const Lanes& lanes) {
+  const std::string& text = call.args[0].text;
+  int64_t bytes = 0;
+  std::from_chars(text.data(), text.data() + text.size(), bytes);
+  const Place &dst = op.arguments[1].place, &src = op.arguments[2].place;
+  if ((bytes != 4 && bytes != 8 && bytes != 16) || !dst.memory || !src.memory || !op.arguments[3].value)
+    return fail("cp_async is malformed", Code::kInternal);
+  for (uint32_t l : lanes) {
+    uint8_t line[16] = {};
+    const int64_t valid = std::min(bytes, eval_index(op.arguments[3].value, l));
+    if (valid > 0 && !get_bytes(src, l, valid / src.memory->bytes, line)) return false;
+    if (!put_bytes(dst, l, bytes / dst.memory->bytes, line)) return false;
+  }
+  return true;
+}
+
+// Lane i of matrix m gives the address of row i % 8 of it; each lane gets two 16-bit elements of every matrix.
+bool Machine::call_ldmatrix(const Operation& op, int matrices, bool transposed, const Lanes& lanes) {
+  const Place &dst = op.arguments[0].place, &src = op.arguments[1].place;
+  if (!whole_warps(lanes) || !dst.memory || !src.memory) return fail("ldmatrix is malformed", Code::kInternal);
+  for (size_t warp = 0; warp < lanes.size(); warp += kWarp) {
+    uint16_t element[4][8][8];
+    for (int i = 0; i < matrices * 8; ++i)
+      if (!get_bytes(src, lanes[warp + static_cast<size_t>(i)], 16 / src.memory->bytes, reinterpret_cast<uint8_t*>(element[i / 8][i % 8])))
+        return false;
+    for (uint32_t l = 0; l < kWarp; ++l) {
+      uint16_t got[8];
+      const uint32_t row = l / 4, column = l % 4 * 2;
+      for (int m = 0; m < matrices; ++m)
+        for (uint32_t e = 0; e < 2; ++e) got[m * 2 + static_cast<int>(e)] = transposed ? element[m][column + e][row] : element[m][row][column + e];
+      if (!put_bytes(dst, lanes[warp + l], 4 * matrices / dst.memory->bytes, reinterpret_cast<const uint8_t*>(got))) return false;
+    }
+  }
+  return true;
+}
+
+bool Machine::call_stmatrix(const Operation& op, int matrices, const Lanes& lanes) {
+  const Place &dst = op.arguments[0].place, &src = op.arguments[1].place;
+  if (!whole_warps(lanes) || !dst.memory || !src.memory) return fail("stmatrix is malformed", Code::kInternal);
+  for (size_t warp = 0; warp < lanes.size(); warp += kWarp) {
+    uint16_t element[4][8][8];
+    for (uint32_t l = 0; l < kWarp; ++l) {
+      uint16_t held[8];
+      if (!get_bytes(src, lanes[warp + l], 4 * matrices / src.memory->bytes, reinterpret_cast<uint8_t*>(held))) return false;
+      for (int m = 0; m < matrices; ++m)
+        for (uint32_t e = 0; e < 2; ++e) element[m][l / 4][l % 4 * 2 + e] = held[m * 2 + static_cast<int>(e)];
+    }
+    for (int i = 0; i < matrices * 8; ++i)
+      if (!put_bytes(dst, lanes[warp + static_cast<size_t>(i)], 16 / dst.memory->bytes, reinterpret_cast<const uint8_t*>(element[i / 8][i % 8])))
+        return false;
+  }
+  return true;
+}
+
+// d[16, 8] += a[16, k] * b[k, 8], k = 8 elements-per-register; how a warp holds them is fixed by the instruction set
+// (PTX, "Matrix fragments for mma"): lane = 4 g + t; register r of a is row g + 8 (r & 1), columns from per (t + 4 (r / 2))
+// on; of b column g, rows from per (t + 4 r) on; of d rows g and g + 8, columns 2 t and 2 t + 1.
+bool Machine::call_mma(const Operation& op, DType input, int per, const Lanes& lanes) {
+  const Place &pd = op.arguments[0].place, &pa = op.arguments[1].place, &pb = op.arguments[2].place;
+  if (!whole_warps(lanes) || !pd.memory || !pa.memory || !pb.memory) return fail("mma is malformed", Code::kInternal);
+  const RegisterTile tile{input, per};
+  const int k = 8 * per, bytes = 4 / per;
+  const bool integer = input == DType::int8;
+  for (size_t warp = 0; warp < lanes.size(); warp += kWarp) {
+    double a[16][32], b[32][8];
+    for (uint32_t l = 0; l < kWarp; ++l) {
+      const uint32_t lane = lanes[warp + l];
+      const int g = static_cast<int>(l / 4), t = static_cast<int>(l % 4);
+      uint8_t ra[16], rb[8];
+      if (!get_bytes(pa, lane, 16 / pa.memory->bytes, ra) || !get_bytes(pb, lane, 8 / pb.memory->bytes, rb)) return false;
+      for (int i = 0; i < 4 * per; ++i) a[g + 8 * (i / per & 1)][per * (t + 4 * (i / per / 2)) + i % per] = input_value(tile, ra + i * bytes);
+      for (int i = 0; i < 2 * per; ++i) b[per * (t + 4 * (i / per)) + i % per][g] = input_value(tile, rb + i * bytes);
+    }
+    for (uint32_t l = 0; l < kWarp; ++l) {
+      const uint32_t lane = lanes[warp + l];
+      uint8_t held[16];
+      if (!get_bytes(pd, lane, 16 / pd.memory->bytes, held)) return false;
+      for (int i = 0; i < 4; ++i) {
+        const int row = static_cast<int>(l / 4) + 8 * (i / 2), column = static_cast<int>(l % 4) * 2 + i % 2;
+        if (integer) {
+          uint64_t sum = load_element(DType::int32, held + i * 4);
+          for (int s = 0; s < k; ++s) sum += static_cast<uint64_t>(static_cast<int64_t>(a[row][s] * b[s][column]));
+          store_element(DType::int32, held + i * 4, sum);
+        } else {
+          float sum;
+          std::memcpy(&sum, held + i * 4, 4);
+          for (int s = 0; s < k; ++s) sum += static_cast<float>(a[row][s]) * static_cast<float>(b[s][column]);
+          std::memcpy(held + i * 4, &sum, 4);
+        }
+      }
+      if (!put_bytes(pd, lane, 16 / pd.memory->bytes, held)) return false;
+    }
+  }
+  return true;
+}
+
+// One 32-bit register from another lane of the warp; the lane's number is taken modulo the warp.
+bool Machine::call_shuffle(const Operation& op, bool exclusive_or, const Lanes& lanes) {
+  const Place &dst = op.arguments[0].place, &src = op.arguments[1].place;
+  if (!whole_warps(lanes) || !dst.memory || !src.memory || !op.arguments[2].value) return fail("a shuffle is malformed", Code::kInternal);
+  std::vector<uint32_t> held(lanes.size());
+  for (size_t i = 0; i < lanes.size(); ++i)
+    if (!get_bytes(src, lanes[i], 4 / src.memory->bytes, reinterpret_cast<uint8_t*>(&held[i]))) return false;
+  for (size_t i = 0; i < lanes.size(); ++i) {
+    const auto by = static_cast<size_t>(eval(op.arguments[2].value, lanes[i]));
+    const size_t from = i / kWarp * kWarp + (exclusive_or ? (i ^ by) % kWarp : by % kWarp);
+    if (!put_bytes(dst, lanes[i], 4 / dst.memory->bytes, reinterpret_cast<const uint8_t*>(&held[from]))) return false;
+  }
+  return true;
+}
+
+}  // namespace tilert::ir::interp

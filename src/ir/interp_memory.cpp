@@ -1,0 +1,170 @@
+// The interpreter's elements: expressions, addresses, reads and writes with their checks.
+#include "ir/interpreter_impl.h"
+
+namespace tilert::ir::interp {
+
+uint64_t Machine::eval(const Tape* t, uint32_t lane) {
+  uint64_t* const s = scratch_.data();
+  size_t i = 0;
+  for (const Tape::Step& step : t->steps) {
+    switch (step.kind) {
+      case Tape::Kind::constant: s[i] = step.value; break;
+      case Tape::Kind::variable: s[i] = vars_[step.a * lanes_ + lane]; break;
+      case Tape::Kind::operation: s[i] = step.function(s[step.a], s[step.b], s[step.c]); break;
+    }
+    ++i;
+  }
+  return s[i - 1];
+}
+
+int64_t Machine::offset(const Memory& m, const int64_t* at, size_t rank) const {
+  const size_t d0 = rank > m.shape.size() ? 1 : 0;  // the stage of a ring comes first
+  int64_t element = 0;
+  if (d0) {
+    const int64_t stages = p_.buffers[m.id].stages;
+    if (at[0] < 0 || at[0] >= stages) return -1;
+    element = at[0] * (m.elements / stages);
+  }
+  for (size_t d = 0; d < m.shape.size(); ++d) {
+    const int64_t i = at[d + d0];
+    if (i < 0 || i >= m.shape[d]) return -1;
+    element += i * m.strides[d];
+  }
+  return element;
+}
+
+std::string Machine::buffer_name(const Memory& m) const {
+  const std::string& name = p_.buffers[m.id].name;
+  return name.empty() ? fmt::format("buffer {}", m.id) : fmt::format("'{}'", name);
+}
+
+bool Machine::fail(std::string message, Code code) {
+  if (error_) return false;
+  error_ = current_ ? make_error(code, "{}: {}", describe(p_, *current_), message) : make_error(code, "{}", message);
+  return false;
+}
+
+bool Machine::check_race(Memory& m, int64_t element, bool writes) {
+  if (m.last_write.empty()) {
+    m.last_write.assign(static_cast<size_t>(m.elements), 0);
+    m.last_read.assign(static_cast<size_t>(m.elements), 0);
+  }
+  uint32_t& write = m.last_write[static_cast<size_t>(element)];
+  uint32_t& read = m.last_read[static_cast<size_t>(element)];
+  const bool written_by_other = write >= first_point_ && write != point_;
+  const bool read_by_other = read >= first_point_ && read != point_;
+  if (written_by_other || (writes && read_by_other))
+    return fail(fmt::format("element {} of {} is written by one point of the parallel loop and {} by another; write each "
+                            "element from one point, and read only what that point writes",
+                            element, buffer_name(m), writes && written_by_other ? "written" : "read"));
+  (writes ? write : read) = point_;
+  return true;
+}
+
+bool Machine::read_at(Memory& m, int64_t element, uint32_t lane, uint64_t& value) {
+  int64_t byte = element * m.bytes;
+  if (m.per_lane) byte += lane * m.lane_bytes;
+  if (m.written && !m.written[byte])
+    return fail(fmt::format("element {} of {} is read, but nothing was ever written there; fill, clear or copy into it first",
+                            element, buffer_name(m)));
+  if (in_parallel_ && !m.global && !check_race(m, element, false)) return false;
+  value = load_element(m.dtype, m.data + byte);
+  return true;
+}
+
+bool Machine::write_at(Memory& m, int64_t element, uint32_t lane, uint64_t value) {
+  if (in_parallel_ && !m.global && !check_race(m, element, true)) return false;
+  const uint32_t first = m.per_lane ? (in_parallel_ ? 0 : lane) : 0;
+  const uint32_t last = m.per_lane ? (in_parallel_ ? lanes_ - 1 : lane) : 0;
+  for (uint32_t l = first; l <= last; ++l) {
+    const int64_t byte = element * m.bytes + l * m.lane_bytes;
+    store_element(m.dtype, m.data + byte, value);
+    if (m.written) std::fill_n(m.written + byte, m.bytes, uint8_t{1});
+  }
+  return true;
+}
+
+bool Machine::read(Memory& m, const int64_t* at, size_t rank, uint32_t lane, uint64_t& value, uint64_t safe) {
+  const int64_t element = offset(m, at, rank);
+  if (element >= 0) return read_at(m, element, lane, value);
+  value = safe;
+  if (m.global) return true;
+  std::string indices;
+  for (size_t d = 0; d < rank; ++d) indices += fmt::format("{}{}", d ? ", " : "", at[d]);
+  return fail(fmt::format("[{}] is outside of {}", indices, buffer_name(m)));
+}
+
+bool Machine::write(Memory& m, const int64_t* at, size_t rank, uint32_t lane, uint64_t value) {
+  const int64_t element = offset(m, at, rank);
+  if (element >= 0) return write_at(m, element, lane, value);
+  if (m.global) return true;
+  uint64_t ignored;
+  return read(m, at, rank, lane, ignored);  // fails with the right words
+}
+
+bool Machine::read(const Place& p, uint32_t lane, uint64_t& value) {
+  int64_t at[kMaxRank + 1];
+  for (size_t d = 0; d < p.at.size(); ++d) at[d] = eval_index(p.at[d], lane);
+  return read(*p.memory, at, p.at.size(), lane, value);
+}
+
+bool Machine::write(const Place& p, uint32_t lane, uint64_t value) {
+  int64_t at[kMaxRank + 1];
+  for (size_t d = 0; d < p.at.size(); ++d) at[d] = eval_index(p.at[d], lane);
+  return write(*p.memory, at, p.at.size(), lane, value);
+}
+
+bool Machine::span(const Place& p, uint32_t lane, int64_t count, int64_t& element) {
+  int64_t at[kMaxRank + 1];
+  for (size_t d = 0; d < p.at.size(); ++d) at[d] = eval_index(p.at[d], lane);
+  Memory& m = *p.memory;
+  element = offset(m, at, p.at.size());
+  if (element >= 0 && (m.global || element + count <= m.elements)) return true;
+  uint64_t ignored;
+  if (element < 0 && !m.global) return read(m, at, p.at.size(), lane, ignored);
+  return fail(fmt::format("{} elements from element {} on leave {}", count, element, buffer_name(m)));
+}
+
+// Calls f(indices) for each element of a region in row-major order; null indices where it is at or beyond a bound.
+template <class F>
+bool Machine::walk(const Place& p, uint32_t lane, const std::vector<const Tape*>& bounds, F f) {
+  const size_t rank = p.at.size();
+  int64_t start[kMaxRank + 1], bound[kMaxRank + 1], at[kMaxRank + 1];
+  for (size_t d = 0; d < rank; ++d) {
+    start[d] = at[d] = eval_index(p.at[d], lane);
+    bound[d] = d < bounds.size() && bounds[d] ? eval_index(bounds[d], lane) : INT64_MAX;
+  }
+  for (int64_t n = 0; n < p.size; ++n) {
+    bool inside = true;
+    for (size_t d = 0; d < rank; ++d) inside &= at[d] < bound[d];
+    if (!f(inside ? at : nullptr)) return false;
+    for (size_t d = rank; d-- > 0;) {
+      if (++at[d] < start[d] + p.extents[d]) break;
+      at[d] = start[d];
+    }
+  }
+  return true;
+}
+
+bool Machine::read_region(const Place& p, uint32_t lane, const std::vector<const Tape*>& bounds, uint64_t safe,
+                          std::vector<uint64_t>& values) {
+  values.clear();
+  values.reserve(static_cast<size_t>(p.size));
+  return walk(p, lane, bounds, [&](const int64_t* at) {
+    uint64_t value = safe;
+    if (at && !read(*p.memory, at, p.at.size(), lane, value, safe)) return false;
+    values.push_back(value);
+    return true;
+  });
+}
+
+bool Machine::write_region(const Place& p, uint32_t lane, const std::vector<const Tape*>& bounds,
+                           const std::vector<uint64_t>& values) {
+  size_t n = 0;
+  return walk(p, lane, bounds, [&](const int64_t* at) {
+    const uint64_t value = values[n++];
+    return !at || write(*p.memory, at, p.at.size(), lane, value);
+  });
+}
+
+}  // namespace tilert::ir::interp

@@ -1,0 +1,118 @@
+// Tile operations: copy, fill, gemm, reduce. Each reads all its sources before it writes.
+#include "ir/interpreter_impl.h"
+
+namespace tilert::ir::interp {
+
+bool Machine::convert(DType from, DType to, std::vector<uint64_t>& values) {
+  if (from == to) return true;
+  const ScalarFunction function = scalar_function(Op::cast, from, to);
+  if (!function)
+    return fail(fmt::format("a cast of {} to {} is not supported", dtype_text(from), dtype_text(to)), Code::kUnsupported);
+  for (uint64_t& value : values) value = function(value, 0, 0);
+  return true;
+}
+
+bool Machine::step(const Operation& op, const Copy&, const Lanes& lanes) {
+  const Place &src = op.p[0], &dst = op.p[1];
+  const uint32_t lane = lanes[0];
+  static const std::vector<const Tape*> none;
+  const uint64_t safe = op.e[0] ? eval(op.e[0], lane) : 0;
+  std::vector<uint64_t> values;
+  if (!read_region(src, lane, src.memory->global ? op.bounds : none, safe, values)) return false;
+  if (!convert(src.memory->dtype, dst.memory->dtype, values)) return false;
+  return write_region(dst, lane, src.memory->global ? none : op.bounds, values);
+}
+
+bool Machine::step(const Operation& op, const Fill&, const Lanes& lanes) {
+  const uint64_t value = eval(op.e[0], lanes[0]);
+  return write_region(op.p[0], lanes[0], {}, std::vector<uint64_t>(static_cast<size_t>(op.p[0].size), value));
+}
+
+namespace {
+
+struct Matrix {
+  int64_t rows = 1, columns = 1;
+};
+
+// The two last dims; leading ones have extent 1.
+bool matrix(const Place& p, Matrix& out) {
+  const size_t rank = p.extents.size();
+  if (rank < 2) return false;
+  out = {p.extents[rank - 2], p.extents[rank - 1]};
+  return out.rows * out.columns == p.size;
+}
+
+// c[m, n] = start + the sum over k, in order, in T.
+template <class T>
+void multiply(const std::vector<T>& a, const std::vector<T>& b, std::vector<T>& c, int64_t m, int64_t n, int64_t k,
+              bool trans_a, bool trans_b) {
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t s = 0; s < k; ++s) {
+      const T x = a[static_cast<size_t>(trans_a ? s * m + i : i * k + s)];
+      for (int64_t j = 0; j < n; ++j)
+        c[static_cast<size_t>(i * n + j)] += x * b[static_cast<size_t>(trans_b ? j * k + s : s * n + j)];
+    }
+}
+
+std::vector<float> floats(DType dtype, const std::vector<uint64_t>& bits) {
+  std::vector<float> values;
+  values.reserve(bits.size());
+  for (uint64_t b : bits) values.push_back(static_cast<float>(bits_to_double(dtype, b)));
+  return values;
+}
+
+}  // namespace
+
+bool Machine::step(const Operation& op, const Gemm& n, const Lanes& lanes) {
+  const uint32_t lane = lanes[0];
+  const Place &pa = op.p[0], &pb = op.p[1], &pc = op.p[2];
+  Matrix a, b, c;
+  if (!matrix(pa, a) || !matrix(pb, b) || !matrix(pc, c)) return fail("an operand of gemm is no matrix");
+  if (n.trans_a) std::swap(a.rows, a.columns);
+  if (n.trans_b) std::swap(b.rows, b.columns);
+  if (a.rows != c.rows || b.columns != c.columns || a.columns != b.rows)
+    return fail(fmt::format("gemm of [{}, {}] by [{}, {}] into [{}, {}]", a.rows, a.columns, b.rows, b.columns, c.rows, c.columns));
+  std::vector<uint64_t> va, vb, vc(static_cast<size_t>(pc.size), 0);
+  const bool accumulate = eval(op.e[0], lane) != 0;
+  if (!read_region(pa, lane, {}, 0, va) || !read_region(pb, lane, {}, 0, vb)) return false;
+  if (accumulate && !read_region(pc, lane, {}, 0, vc)) return false;
+  const DType in = gemm_operand_dtype(pa.memory->dtype, pb.memory->dtype), out = pc.memory->dtype;
+  if (!convert(pa.memory->dtype, in, va) || !convert(pb.memory->dtype, in, vb)) return false;
+  if (dtype_is_float(in) != dtype_is_float(out) || !can_evaluate(in) || !can_evaluate(out))
+    return fail(fmt::format("gemm of {} into {} is not supported", dtype_text(in), dtype_text(out)), Code::kUnsupported);
+  if (dtype_is_float(in)) {
+    std::vector<float> sums = floats(out, vc);
+    multiply(floats(in, va), floats(in, vb), sums, c.rows, c.columns, a.columns, n.trans_a, n.trans_b);
+    for (size_t i = 0; i < vc.size(); ++i) vc[i] = double_to_bits(out, static_cast<double>(sums[i]));
+  } else {
+    multiply(va, vb, vc, c.rows, c.columns, a.columns, n.trans_a, n.trans_b);
+    if (!convert(DType::int64, out, vc)) return false;
+  }
+  return write_region(pc, lane, {}, vc);
+}
+
+bool Machine::step(const Operation& op, const Reduce& n, const Lanes& lanes) {
+  const uint32_t lane = lanes[0];
+  const Place &src = op.p[0], &dst = op.p[1];
+  const DType from = src.memory->dtype, to = dst.memory->dtype, sum = reduce_accumulator(to);
+  const ScalarFunction combine = scalar_function(reduce_combine(n.op), sum, sum);
+  const ScalarFunction absolute = reduce_takes_absolute(n.op) ? scalar_function(Op::abs, sum, sum) : nullptr;
+  if (!combine || !reduce_takes(n.op, sum))
+    return fail(fmt::format("this reduction of {} into {} is not supported", dtype_text(from), dtype_text(to)), Code::kUnsupported);
+  std::vector<uint64_t> values, results(static_cast<size_t>(dst.size), reduce_identity(n.op, sum));
+  if (!read_region(src, lane, {}, 0, values) || !convert(from, sum, values)) return false;
+  if (n.accumulate && (!read_region(dst, lane, {}, 0, results) || !convert(to, sum, results))) return false;
+  const auto extent = static_cast<size_t>(src.extents[static_cast<size_t>(n.dim)]);
+  size_t inner = 1;
+  for (size_t d = static_cast<size_t>(n.dim) + 1; d < src.extents.size(); ++d) inner *= static_cast<size_t>(src.extents[d]);
+  for (size_t i = 0; i < results.size(); ++i) {
+    const size_t first = i / inner * extent * inner + i % inner;
+    for (size_t r = 0; r < extent; ++r) {
+      const uint64_t value = values[first + r * inner];
+      results[i] = combine(results[i], absolute ? absolute(value, 0, 0) : value, 0);
+    }
+  }
+  return convert(sum, to, results) && write_region(dst, lane, {}, results);
+}
+
+}  // namespace tilert::ir::interp

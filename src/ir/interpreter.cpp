@@ -1,0 +1,289 @@
+// The interpreter's outside: arguments, memory, the grid, and control flow.
+#include "ir/interpreter.h"
+
+#include <algorithm>
+
+#include "ir/interpreter_impl.h"
+#include "ir/visit.h"
+
+namespace tilert::ir {
+namespace interp {
+
+Status Machine::run() {
+  const FloatEnvironment environment;
+  if (!bind_arguments() || !allocate_tiles()) return std::move(*error_);
+  for (const Kernel& kernel : p_.kernels) {
+    Operations code;
+    current_ = nullptr;
+    if (!compile(kernel.body, code)) return std::move(*error_);
+    current_ = nullptr;
+    if (!run_kernel(kernel, code)) return std::move(*error_);
+  }
+  return {};
+}
+
+bool Machine::bind_arguments() {
+  if (arguments_.parameters.size() != p_.parameters.size() || arguments_.dims.size() != p_.dims.size())
+    return fail(fmt::format("the program has {} parameters and {} dims, {} and {} were given", p_.parameters.size(),
+                            p_.dims.size(), arguments_.parameters.size(), arguments_.dims.size()),
+                Code::kInvalidArgument);
+  vars_.assign(p_.vars.size(), 0);
+  for (size_t i = 0; i < p_.dims.size(); ++i) {
+    const Dim& d = p_.dims[i];
+    const int64_t value = arguments_.dims[i];
+    if (value < 0 || (d.value && *d.value != value) || value % d.divisible != 0)
+      return fail(fmt::format("dim '{}' is {}", p_.vars[d.var].name, value), Code::kInvalidArgument);
+    vars_[d.var] = static_cast<uint64_t>(value);
+  }
+  for (size_t i = 0; i < p_.parameters.size(); ++i)
+    if (p_.parameters[i].kind == Parameter::Kind::scalar) vars_[p_.parameters[i].var] = arguments_.parameters[i].scalar;
+  memory_.resize(p_.buffers.size());
+  for (BufferId b = 0; b < p_.buffers.size(); ++b) {
+    Memory& m = memory_[b];
+    const Buffer& buffer = p_.buffers[b];
+    m.id = b;
+    m.dtype = buffer.dtype;
+    m.bytes = dtype_bytes(buffer.dtype);
+    m.global = buffer.scope == Scope::global;
+    m.per_lane = buffer.scope == Scope::scalar || buffer.scope == Scope::local || buffer.scope == Scope::registers;
+    m.staged = buffer.stages > 1;
+    if (buffer.shape.size() > kMaxRank || m.bytes == 0)
+      return fail(fmt::format("{} has {} dims of {}: more than {}, or of less than a byte", buffer_name(m), buffer.shape.size(),
+                              dtype_text(buffer.dtype), kMaxRank),
+                  Code::kUnsupported);
+    if (m.global && !bind_global(b)) return false;
+  }
+  return true;
+}
+
+// The shape and strides of a tensor under these dims; every element that they reach is inside the given bytes.
+bool Machine::bind_global(BufferId id) {
+  Memory& m = memory_[id];
+  const Buffer& buffer = p_.buffers[id];
+  if (buffer.parameter < 0 || static_cast<size_t>(buffer.parameter) >= arguments_.parameters.size() ||
+      buffer.strides.size() != buffer.shape.size())
+    return fail(fmt::format("{} belongs to no parameter", buffer_name(m)), Code::kInternal);
+  const HostArgument& argument = arguments_.parameters[static_cast<size_t>(buffer.parameter)];
+  const bool own = p_.parameters[static_cast<size_t>(buffer.parameter)].buffer == id && !argument.strides.empty();
+  if (own && argument.strides.size() != buffer.shape.size())
+    return fail(fmt::format("{} was given {} strides for {} dims", buffer_name(m), argument.strides.size(), buffer.shape.size()),
+                Code::kInvalidArgument);
+  int64_t last = 0;
+  bool empty = false;
+  for (size_t d = 0; d < buffer.shape.size(); ++d) {
+    const Tape *shape = tape(buffer.shape[d]), *stride = tape(buffer.strides[d]);
+    if (!shape || !stride) return false;
+    m.shape.push_back(eval_index(shape, 0));
+    m.strides.push_back(own ? argument.strides[d] : eval_index(stride, 0));
+    empty |= m.shape[d] <= 0;
+    last += std::max<int64_t>(0, m.shape[d] - 1) * m.strides[d];
+  }
+  m.data = static_cast<uint8_t*>(argument.data);
+  if (!empty && (!m.data || last < 0 || (last + 1) * m.bytes > argument.bytes))
+    return fail(fmt::format("{} needs {} bytes, the argument has {}", buffer_name(m), (last + 1) * m.bytes, argument.bytes),
+                Code::kInvalidArgument);
+  return true;
+}
+
+int Machine::threads_of(const Kernel& kernel) const {
+  bool lowered = false;
+  for_each_stmt(kernel.body, [&](const Stmt& s) {
+    lowered |= std::holds_alternative<Group>(s.node) || std::holds_alternative<Move>(s.node) || std::holds_alternative<ir::Call>(s.node);
+  });
+  return lowered ? kernel.hints.threads : 1;
+}
+
+bool Machine::allocate_tiles() {
+  int threads = 1;
+  for (const Kernel& kernel : p_.kernels) {
+    const int own = threads_of(kernel);
+    if (own < 1 || own > 1024)
+      return fail(fmt::format("kernel '{}' is lowered, but has {} threads", kernel.name, own), Code::kInternal);
+    threads = std::max(threads, own);
+  }
+  lanes_ = static_cast<uint32_t>(threads);
+  std::vector<uint64_t> spread(vars_.size() * lanes_);
+  for (size_t i = 0; i < spread.size(); ++i) spread[i] = vars_[i / lanes_];
+  vars_ = std::move(spread);
+  int64_t total = 0, arena = 0;
+  for (Memory& m : memory_) {
+    if (m.global) continue;
+    const Buffer& buffer = p_.buffers[m.id];
+    m.elements = buffer.stages;
+    m.shape.resize(buffer.shape.size());
+    m.strides.resize(buffer.shape.size());
+    int64_t stride = 1;
+    for (size_t d = buffer.shape.size(); d-- > 0;) {
+      const Expr extent = buffer.shape[d];
+      if (!extent || !extent->is_constant() || extent->as_int() < 0 || extent->as_int() > options_.max_tile_bytes)
+        return fail(fmt::format("the shape of {} is not constant", buffer_name(m)));
+      m.shape[d] = extent->as_int();
+      m.strides[d] = stride;
+      stride *= m.shape[d];
+      if (stride > options_.max_tile_bytes) return fail(fmt::format("{} is too large", buffer_name(m)), Code::kOutOfMemory);
+    }
+    m.elements *= stride;
+    m.lane_bytes = m.per_lane ? m.elements * m.bytes : 0;
+    const int64_t bytes = m.elements * m.bytes * (m.per_lane ? lanes_ : 1);
+    total += bytes;
+    if (m.elements < 0 || total < 0 || total > options_.max_tile_bytes)
+      return fail(fmt::format("the block's tiles take more than {} bytes", options_.max_tile_bytes), Code::kOutOfMemory);
+    if (buffer.scope == Scope::shared && buffer.byte_offset >= 0) arena = std::max(arena, buffer.byte_offset + bytes);
+    else m.own_data.resize(static_cast<size_t>(bytes));
+  }
+  if (arena > options_.max_tile_bytes) return fail("shared memory is too large", Code::kOutOfMemory);
+  arena_.resize(static_cast<size_t>(arena));
+  arena_written_.resize(static_cast<size_t>(arena));
+  for (Memory& m : memory_) {
+    if (m.global) continue;
+    const int64_t place = p_.buffers[m.id].byte_offset;
+    const bool in_arena = p_.buffers[m.id].scope == Scope::shared && place >= 0;
+    m.own_written.resize(m.own_data.size());
+    m.data = in_arena ? arena_.data() + place : m.own_data.data();
+    m.written = in_arena ? arena_written_.data() + place : m.own_written.data();
+  }
+  return true;
+}
+
+void Machine::reset(Memory& m) {
+  if (m.global) return;
+  std::fill_n(m.written, m.elements * m.bytes * (m.per_lane ? lanes_ : 1), uint8_t{0});
+  std::fill(m.last_write.begin(), m.last_write.end(), 0u);
+  std::fill(m.last_read.begin(), m.last_read.end(), 0u);
+}
+
+bool Machine::run_kernel(const Kernel& kernel, const Operations& code) {
+  const size_t rank = kernel.grid.size();
+  if (rank > 3 || rank != kernel.block_vars.size()) return fail("a grid has 1 to 3 extents", Code::kInternal);
+  int64_t grid[3] = {1, 1, 1};
+  for (size_t d = 0; d < rank; ++d) {
+    const Tape* t = tape(kernel.grid[d]);
+    if (!t) return false;
+    grid[d] = eval_index(t, 0);
+    if (grid[d] <= 0) return true;
+  }
+  Lanes lanes;
+  for (int l = 0; l < threads_of(kernel); ++l) lanes.push_back(static_cast<uint32_t>(l));
+  for (VarId v = 0; v < p_.vars.size(); ++v)
+    if (p_.vars[v].kind == VarKind::thread)
+      for (uint32_t l : lanes) vars_[v * lanes_ + l] = l;
+  int64_t block[3];
+  for (block[2] = 0; block[2] < grid[2]; ++block[2])
+    for (block[1] = 0; block[1] < grid[1]; ++block[1])
+      for (block[0] = 0; block[0] < grid[0]; ++block[0]) {
+        for (size_t d = 0; d < rank; ++d)
+          std::fill_n(vars_.begin() + kernel.block_vars[d] * lanes_, lanes_, static_cast<uint64_t>(block[d]));
+        for (Memory& m : memory_) reset(m);
+        if (!execute(code, lanes)) return false;
+      }
+  return true;
+}
+
+// ---- control flow ----
+
+bool Machine::execute(const Operations& code, const Lanes& lanes) {
+  for (const Operation& op : code)
+    if (!execute(op, lanes)) return false;
+  return true;
+}
+
+bool Machine::execute(const Operation& op, const Lanes& lanes) {
+  current_ = op.stmt;
+  statements_ += static_cast<int64_t>(lanes.size());
+  if (statements_ > options_.max_statements) return fail("the program executes more statements than allowed", Code::kTimeout);
+  return std::visit([&](const auto& node) { return step(op, node, lanes); }, op.stmt->node);
+}
+
+bool Machine::step(const Operation& op, const Alloc&, const Lanes&) {
+  reset(*op.p[0].memory);
+  return true;
+}
+
+bool Machine::step(const Operation& op, const Parallel& n, const Lanes& lanes) {
+  const size_t rank = n.vars.size();
+  if (rank != n.extents.size() || rank > kMaxRank || in_parallel_) return fail("a parallel loop is malformed", Code::kInternal);
+  int64_t points = 1, at[kMaxRank] = {};
+  for (int64_t extent : n.extents) points *= extent;
+  if (points <= 0) return true;
+  const Lanes one{lanes[0]};
+  in_parallel_ = true;
+  first_point_ = point_ + 1;
+  for (int64_t i = 0; i < points; ++i) {
+    ++point_;
+    for (size_t d = 0; d < rank; ++d) vars_[n.vars[d] * lanes_ + one[0]] = static_cast<uint64_t>(at[d]);
+    if (!execute(op.first, one)) return false;
+    for (size_t d = rank; d-- > 0;) {
+      if (++at[d] < n.extents[d]) break;
+      at[d] = 0;
+    }
+  }
+  in_parallel_ = false;
+  return true;
+}
+
+bool Machine::step(const Operation& op, const For& n, const Lanes& lanes) {
+  const int64_t begin = eval_index(op.e[0], lanes[0]), end = eval_index(op.e[1], lanes[0]);
+  for (uint32_t l : lanes)
+    if (eval_index(op.e[0], l) != begin || eval_index(op.e[1], l) != end) return loop_lockstep(op, n, lanes);
+  for (int64_t i = begin; n.step > 0 ? i < end : i > end;) {
+    for (uint32_t l : lanes) vars_[n.var * lanes_ + l] = static_cast<uint64_t>(i);
+    if (!execute(op.first, lanes)) return false;
+    if (__builtin_add_overflow(i, n.step, &i)) break;
+  }
+  return true;
+}
+
+// Lanes with bounds of their own: those that are through wait for the others.
+bool Machine::loop_lockstep(const Operation& op, const For& n, const Lanes& lanes) {
+  std::vector<std::pair<int64_t, int64_t>> state;
+  for (uint32_t l : lanes) state.emplace_back(eval_index(op.e[0], l), eval_index(op.e[1], l));
+  for (;;) {
+    Lanes active;
+    for (size_t i = 0; i < lanes.size(); ++i) {
+      if (n.step > 0 ? state[i].first >= state[i].second : state[i].first <= state[i].second) continue;
+      vars_[n.var * lanes_ + lanes[i]] = static_cast<uint64_t>(state[i].first);
+      if (__builtin_add_overflow(state[i].first, n.step, &state[i].first)) state[i].first = state[i].second;
+      active.push_back(lanes[i]);
+    }
+    if (active.empty()) return true;
+    if (!execute(op.first, active)) return false;
+  }
+}
+
+bool Machine::step(const Operation& op, const If&, const Lanes& lanes) {
+  if (lanes.size() == 1) return execute(eval(op.e[0], lanes[0]) ? op.first : op.second, lanes);
+  Lanes yes, no;
+  for (uint32_t l : lanes) (eval(op.e[0], l) ? yes : no).push_back(l);
+  if (!yes.empty() && !execute(op.first, yes)) return false;
+  return no.empty() || execute(op.second, no);
+}
+
+bool Machine::step(const Operation& op, const Let& n, const Lanes& lanes) {
+  for (uint32_t l : lanes) {
+    uint64_t value = 0;
+    if (n.value) value = eval(op.e[0], l);
+    else if (!read(op.p[0], l, value)) return false;
+    vars_[n.var * lanes_ + l] = value;
+  }
+  return true;
+}
+
+bool Machine::step(const Operation& op, const Store&, const Lanes& lanes) {
+  for (uint32_t l : lanes)
+    if (!write(op.p[0], l, eval(op.e[0], l))) return false;
+  return true;
+}
+
+bool Machine::step(const Operation&, const Inline& n, const Lanes&) {
+  return fail(fmt::format("inline source for '{}' cannot be interpreted", n.target), Code::kUnsupported);
+}
+
+bool Machine::step(const Operation& op, const Group&, const Lanes& lanes) { return execute(op.first, lanes); }
+
+}  // namespace interp
+
+Status interpret(const Program& program, const HostArguments& arguments, const InterpretOptions& options) {
+  return interp::Machine(program, arguments, options).run();
+}
+
+}  // namespace tilert::ir

@@ -1,0 +1,165 @@
+// The machine that the interpreter runs; only interp_*.cpp and interpreter.cpp include it. A program is compiled once to
+// operations with flat tapes for its expressions, so that no element costs a lookup.
+#pragma once
+
+#include <deque>
+#include <unordered_map>
+
+#include "ir/evaluate.h"
+#include "ir/interpreter.h"
+#include "ir/semantics.h"
+
+namespace tilert::ir::interp {
+
+inline constexpr size_t kMaxRank = 8;
+
+// An expression, operands before users.
+struct Tape {
+  enum class Kind : uint8_t { constant, variable, operation };
+  struct Step {
+    Kind kind;
+    uint64_t value;  // constant
+    ScalarFunction function;
+    uint32_t a, b, c;  // earlier steps; a: the variable
+  };
+  std::vector<Step> steps;
+};
+
+struct Memory {
+  BufferId id = kNoBuffer;
+  DType dtype = DType::none;
+  int bytes = 0;                       // of an element
+  bool global = false;
+  bool per_lane = false;               // var, local, registers: each thread has its own
+  bool staged = false;                 // an index for the stage may come first
+  std::vector<int64_t> shape, strides; // strides in elements
+  int64_t elements = 0;                // of one lane
+  uint8_t* data = nullptr;
+  uint8_t* written = nullptr;          // a byte per byte; null: all is
+  int64_t lane_bytes = 0;              // distance between lanes' copies
+  std::vector<uint8_t> own_data, own_written;
+  std::vector<uint32_t> last_write, last_read;  // which point of a Parallel did
+};
+
+struct Place {  // an Access or a Region, compiled
+  Memory* memory = nullptr;
+  std::vector<const Tape*> at;
+  std::vector<int64_t> extents;  // region
+  int64_t size = 1;
+};
+
+struct Operation;
+using Operations = std::vector<Operation>;
+
+struct CompiledArgument {
+  CallArg::Kind kind;
+  Place place;
+  const Tape* value = nullptr;
+  int64_t count = 0;
+};
+
+struct Operation {
+  const Stmt* stmt = nullptr;
+  Place p[3];
+  const Tape* e[2] = {};
+  std::vector<const Tape*> bounds;
+  std::vector<CompiledArgument> arguments;
+  Operations first, second;
+};
+
+using Lanes = std::vector<uint32_t>;
+
+class Machine {
+ public:
+  Machine(const Program& program, const HostArguments& arguments, const InterpretOptions& options)
+      : p_(program), arguments_(arguments), options_(options) {}
+  Status run();
+
+ private:
+  // interpreter.cpp: arguments, memory, the grid, control flow
+  bool bind_arguments();
+  bool bind_global(BufferId id);
+  bool allocate_tiles();
+  bool run_kernel(const Kernel& kernel, const Operations& code);
+  int threads_of(const Kernel& kernel) const;
+  void reset(Memory& m);
+  bool execute(const Operations& code, const Lanes& lanes);
+  bool execute(const Operation& op, const Lanes& lanes);
+  bool step(const Operation& op, const Alloc&, const Lanes&);
+  bool step(const Operation& op, const Parallel&, const Lanes&);
+  bool step(const Operation& op, const For&, const Lanes&);
+  bool step(const Operation& op, const If&, const Lanes&);
+  bool step(const Operation& op, const Let&, const Lanes&);
+  bool step(const Operation& op, const Store&, const Lanes&);
+  bool step(const Operation& op, const Inline&, const Lanes&);
+  bool step(const Operation& op, const Group&, const Lanes&);
+  bool loop_lockstep(const Operation& op, const For& n, const Lanes& lanes);
+
+  // interp_compile.cpp
+  bool compile(const Block& block, Operations& out);
+  bool compile(const Stmt& stmt, Operation& op);
+  bool place(const Region& r, Place& out);
+  bool place(const Access& a, Place& out);
+  const Tape* tape(Expr e);
+
+  // interp_memory.cpp: elements
+  uint64_t eval(const Tape* t, uint32_t lane);
+  int64_t eval_index(const Tape* t, uint32_t lane) { return static_cast<int64_t>(eval(t, lane)); }
+  int64_t offset(const Memory& m, const int64_t* at, size_t rank) const;  // in elements; -1: out of bounds
+  bool read(Memory& m, const int64_t* at, size_t rank, uint32_t lane, uint64_t& value, uint64_t safe = 0);
+  bool write(Memory& m, const int64_t* at, size_t rank, uint32_t lane, uint64_t value);
+  bool read_at(Memory& m, int64_t element, uint32_t lane, uint64_t& value);
+  bool write_at(Memory& m, int64_t element, uint32_t lane, uint64_t value);
+  bool check_race(Memory& m, int64_t element, bool writes);
+  bool read(const Place& p, uint32_t lane, uint64_t& value);
+  bool write(const Place& p, uint32_t lane, uint64_t value);
+  // The first element's offset of an access into a tile; `count` elements from it are inside.
+  bool span(const Place& p, uint32_t lane, int64_t count, int64_t& element);
+  // Reads all of a region in row-major order; elements at or beyond `bounds` give `safe`.
+  bool read_region(const Place& p, uint32_t lane, const std::vector<const Tape*>& bounds, uint64_t safe,
+                   std::vector<uint64_t>& values);
+  bool write_region(const Place& p, uint32_t lane, const std::vector<const Tape*>& bounds, const std::vector<uint64_t>& values);
+  template <class F>
+  bool walk(const Place& p, uint32_t lane, const std::vector<const Tape*>& bounds, F f);
+
+  // interp_tile.cpp
+  bool step(const Operation& op, const Copy&, const Lanes&);
+  bool step(const Operation& op, const Fill&, const Lanes&);
+  bool step(const Operation& op, const Gemm&, const Lanes&);
+  bool step(const Operation& op, const Reduce&, const Lanes&);
+  bool convert(DType from, DType to, std::vector<uint64_t>& values);
+
+  // interp_lowered.cpp
+  bool step(const Operation& op, const Move&, const Lanes&);
+  bool step(const Operation& op, const ir::Call&, const Lanes&);
+  bool call_cp_async(const Operation& op, const ir::Call& call, const Lanes& lanes);
+  bool call_ldmatrix(const Operation& op, int matrices, bool transposed, const Lanes& lanes);
+  bool call_stmatrix(const Operation& op, int matrices, const Lanes& lanes);
+  bool call_mma(const Operation& op, DType input, int k, const Lanes& lanes);
+  bool call_shuffle(const Operation& op, bool exclusive_or, const Lanes& lanes);
+  bool get_bytes(const Place& p, uint32_t lane, int64_t count, uint8_t* out);
+  bool put_bytes(const Place& p, uint32_t lane, int64_t count, const uint8_t* in);
+  bool whole_warps(const Lanes& lanes);
+
+  bool fail(std::string message, Code code = Code::kInvalidProgram);
+  std::string buffer_name(const Memory& m) const;
+
+  const Program& p_;
+  const HostArguments& arguments_;
+  const InterpretOptions& options_;
+  std::vector<Memory> memory_;
+  std::vector<uint8_t> arena_, arena_written_;  // shared buffers that have a place
+  std::unordered_map<Expr, const Tape*> tapes_;
+  std::deque<Tape> tape_store_;
+  std::vector<uint64_t> scratch_;
+  uint32_t lanes_ = 1;
+  std::vector<uint64_t> vars_;  // [var * lanes_ + lane]
+  std::vector<VarId> thread_vars_;
+  bool in_parallel_ = false;    // one lane runs; it writes every lane's copies
+  uint32_t point_ = 0, first_point_ = 0;
+  int64_t statements_ = 0;
+  const Stmt* current_ = nullptr;
+  std::optional<Error> error_;
+};
+
+}  // namespace tilert::ir::interp

@@ -1,0 +1,28 @@
+// Meaning of tile operations that verifier, interpreter and passes must agree on; scalar operations are in evaluate.h.
+#pragma once
+
+#include "ir/program.h"
+
+namespace tilert::ir {
+
+// The dtype that a gemm multiplies in, where its operands differ: an integer is cast to the float, a wider float to the
+// narrower one, and of two that are equally wide a's to b's.
+DType gemm_operand_dtype(DType a, DType b);
+
+// The dtype in which a reduction into `dst` accumulates: f32 for 16- and 8-bit floats, else dst's own.
+DType reduce_accumulator(DType dst);
+
+// The operation that combines the accumulator with an element; absmax and abssum take the element's absolute value first.
+Op reduce_combine(ReduceOp op);
+bool reduce_takes_absolute(ReduceOp op);
+
+// The bits of the value over nothing: 0 for sums and absmax, 1 for products, the least (greatest) value for max (min),
+// -inf and inf for floats, all ones for bit_and. Accumulation starts from it, or from dst's value when it accumulates.
+uint64_t reduce_identity(ReduceOp op, DType accumulator);
+bool reduce_takes(ReduceOp op, DType dtype);  // whether the reduction is defined on the dtype
+
+// A region's number of elements, and its extents without those of 1.
+int64_t region_size(const Region& region);
+std::vector<int64_t> proper_extents(const Region& region);
+
+}  // namespace tilert::ir
