@@ -70,7 +70,8 @@ struct Integer {
   }
   static uint64_t from_double(double x) {
     if (std::isnan(x)) return 0;
-    constexpr double upper = 2.0 * static_cast<double>(uint64_t{1} << (is_signed ? bits - 2 : bits - 1));  // 2^(value bits)
+    constexpr double upper =
+        2.0 * static_cast<double>(uint64_t{1} << (is_signed ? bits - 2 : bits - 1));  // 2^(value bits)
     constexpr uint64_t most = is_signed ? (uint64_t{1} << (bits - 1)) - 1 : ~uint64_t{0} >> (64 - bits);
     if (x >= upper) return most;
     if constexpr (is_signed) {
@@ -109,9 +110,7 @@ struct F64 {
 };
 struct F32 {
   static double load(uint64_t u) { return bit_copy<float>(static_cast<uint32_t>(u)); }
-  static uint64_t store(double x) {
-    return std::isnan(x) ? 0x7fc00000u : bit_copy<uint32_t>(static_cast<float>(x));
-  }
+  static uint64_t store(double x) { return std::isnan(x) ? 0x7fc00000u : bit_copy<uint32_t>(static_cast<float>(x)); }
   static double fma(double x, double y, double z) { return fma_sticky(x, y, z); }
 };
 struct F16 {
@@ -130,16 +129,16 @@ struct BF16 {
 template <class T>
 struct IntegerRows {
   using V = typename T::Value;
-#define TILERT_EVALUATE_INTEGER(name, expression)                                                               \
-  static uint64_t name([[maybe_unused]] uint64_t u, [[maybe_unused]] uint64_t v, uint64_t) {                    \
-    [[maybe_unused]] const V x = T::load(u), y = T::load(v);                                                    \
-    return T::wrap(expression);                                                                                 \
+#define TILERT_EVALUATE_INTEGER(name, expression)                                            \
+  static uint64_t name([[maybe_unused]] uint64_t u, [[maybe_unused]] uint64_t v, uint64_t) { \
+    [[maybe_unused]] const V x = T::load(u), y = T::load(v);                                 \
+    return T::wrap(expression);                                                              \
   }
 #define TILERT_EVALUATE_FLOAT(name, expression)
-#define TILERT_EVALUATE_TEST(name, integer, real)                                                               \
-  static uint64_t name([[maybe_unused]] uint64_t u, [[maybe_unused]] uint64_t v, uint64_t) {                    \
-    [[maybe_unused]] const V x = T::load(u), y = T::load(v);                                                    \
-    return (integer) ? 1 : 0;                                                                                   \
+#define TILERT_EVALUATE_TEST(name, integer, real)                                            \
+  static uint64_t name([[maybe_unused]] uint64_t u, [[maybe_unused]] uint64_t v, uint64_t) { \
+    [[maybe_unused]] const V x = T::load(u), y = T::load(v);                                 \
+    return (integer) ? 1 : 0;                                                                \
   }
 #include "ir/evaluate.def"
 #undef TILERT_EVALUATE_INTEGER
@@ -148,7 +147,9 @@ struct IntegerRows {
 
   static ScalarFunction find(Op op) {
     static constexpr auto table = [] {
-      struct { ScalarFunction row[kOpCount]; } t{};
+      struct {
+        ScalarFunction row[kOpCount];
+      } t{};
 #define TILERT_EVALUATE_INTEGER(name, expression) t.row[static_cast<size_t>(Op::name)] = &IntegerRows::name;
 #define TILERT_EVALUATE_FLOAT(name, expression)
 #define TILERT_EVALUATE_TEST(name, integer, real) t.row[static_cast<size_t>(Op::name)] = &IntegerRows::name;
@@ -165,15 +166,15 @@ struct IntegerRows {
 template <class T>
 struct FloatRows {
 #define TILERT_EVALUATE_INTEGER(name, expression)
-#define TILERT_EVALUATE_FLOAT(name, expression)                                                                 \
-  static uint64_t name(uint64_t u, [[maybe_unused]] uint64_t v, [[maybe_unused]] uint64_t w) {                  \
-    [[maybe_unused]] const double x = T::load(u), y = T::load(v), z = T::load(w);                               \
-    return T::store(expression);                                                                                \
+#define TILERT_EVALUATE_FLOAT(name, expression)                                                \
+  static uint64_t name(uint64_t u, [[maybe_unused]] uint64_t v, [[maybe_unused]] uint64_t w) { \
+    [[maybe_unused]] const double x = T::load(u), y = T::load(v), z = T::load(w);              \
+    return T::store(expression);                                                               \
   }
-#define TILERT_EVALUATE_TEST(name, integer, real)                                                               \
-  static uint64_t name(uint64_t u, [[maybe_unused]] uint64_t v, uint64_t) {                                     \
-    [[maybe_unused]] const double x = T::load(u), y = T::load(v);                                               \
-    return (real) ? 1 : 0;                                                                                      \
+#define TILERT_EVALUATE_TEST(name, integer, real)                           \
+  static uint64_t name(uint64_t u, [[maybe_unused]] uint64_t v, uint64_t) { \
+    [[maybe_unused]] const double x = T::load(u), y = T::load(v);           \
+    return (real) ? 1 : 0;                                                  \
   }
 #include "ir/evaluate.def"
 #undef TILERT_EVALUATE_INTEGER
@@ -182,7 +183,9 @@ struct FloatRows {
 
   static ScalarFunction find(Op op) {
     static constexpr auto table = [] {
-      struct { ScalarFunction row[kOpCount]; } t{};
+      struct {
+        ScalarFunction row[kOpCount];
+      } t{};
 #define TILERT_EVALUATE_INTEGER(name, expression)
 #define TILERT_EVALUATE_FLOAT(name, expression) t.row[static_cast<size_t>(Op::name)] = &FloatRows::name;
 #define TILERT_EVALUATE_TEST(name, integer, real) t.row[static_cast<size_t>(Op::name)] = &FloatRows::name;
@@ -221,7 +224,8 @@ R dispatch(DType dtype, R none, F f) {
 }
 
 template <class T>
-constexpr bool kIsFloat = std::is_same_v<T, F16> || std::is_same_v<T, BF16> || std::is_same_v<T, F32> || std::is_same_v<T, F64>;
+constexpr bool kIsFloat =
+    std::is_same_v<T, F16> || std::is_same_v<T, BF16> || std::is_same_v<T, F32> || std::is_same_v<T, F64>;
 
 // An integer as a double whose last bit is sticky: exact to 53 bits.
 template <class T>
@@ -230,8 +234,10 @@ double integer_to_double(uint64_t u) {
   const bool negative = value < 0;
   const uint64_t magnitude = negative ? 0 - u : u;
   double result;
-  if (magnitude < (uint64_t{1} << 53)) result = static_cast<double>(magnitude);
-  else result = static_cast<double>((magnitude >> 11) | ((magnitude & 0x7ff) != 0)) * 2048.0;
+  if (magnitude < (uint64_t{1} << 53))
+    result = static_cast<double>(magnitude);
+  else
+    result = static_cast<double>((magnitude >> 11) | ((magnitude & 0x7ff) != 0)) * 2048.0;
   return negative ? -result : result;
 }
 
@@ -264,9 +270,13 @@ uint64_t reinterpreted(uint64_t u, uint64_t, uint64_t) {
 
 uint64_t selected(uint64_t condition, uint64_t a, uint64_t b) { return condition ? a : b; }
 template <uint64_t sign>
-uint64_t sign_flipped(uint64_t u, uint64_t, uint64_t) { return u ^ sign; }
+uint64_t sign_flipped(uint64_t u, uint64_t, uint64_t) {
+  return u ^ sign;
+}
 template <uint64_t sign>
-uint64_t sign_cleared(uint64_t u, uint64_t, uint64_t) { return u & ~sign; }
+uint64_t sign_cleared(uint64_t u, uint64_t, uint64_t) {
+  return u & ~sign;
+}
 
 // Sign changes move bits and touch nothing else, a NaN's included.
 template <uint64_t sign>
@@ -300,8 +310,10 @@ ScalarFunction scalar_function(Op op, DType operand, DType result) {
     return can_evaluate(operand) ? float_sign_function(op, operand) : none;
   return dispatch(operand, none, [&](auto type) -> ScalarFunction {
     using T = decltype(type);
-    if constexpr (kIsFloat<T>) return FloatRows<T>::find(op);
-    else return IntegerRows<T>::find(op);
+    if constexpr (kIsFloat<T>)
+      return FloatRows<T>::find(op);
+    else
+      return IntegerRows<T>::find(op);
   });
 }
 
@@ -317,7 +329,9 @@ std::optional<uint64_t> evaluate(const Node& node, std::span<const uint64_t> ope
   return function(u, v, w);
 }
 
-bool can_evaluate(DType dtype) { return dispatch(dtype, false, [](auto) { return true; }); }
+bool can_evaluate(DType dtype) {
+  return dispatch(dtype, false, [](auto) { return true; });
+}
 
 double bits_to_double(DType dtype, uint64_t bits) {
   return dispatch(dtype, 0.0, [&](auto type) -> double {
@@ -329,8 +343,10 @@ double bits_to_double(DType dtype, uint64_t bits) {
 uint64_t double_to_bits(DType dtype, double value) {
   return dispatch(dtype, uint64_t{0}, [&](auto type) -> uint64_t {
     using T = decltype(type);
-    if constexpr (kIsFloat<T>) return T::store(value);
-    else return T::from_double(value);
+    if constexpr (kIsFloat<T>)
+      return T::store(value);
+    else
+      return T::from_double(value);
   });
 }
 

@@ -1,9 +1,9 @@
 // The meaning of every scalar operation on bit patterns: what the simplifier folds and the interpreter runs. Rewriting
 // expressions lives in src/arith.
 // Bit patterns are those of Node::bits: unsigned, bool and float zero-extended, signed and index sign-extended to 64.
-// A NaN that an arithmetic operation makes is the type's positive quiet one, so that results are the same on every host.
-// Casts: integer to integer wraps, float to integer truncates, saturates and takes NaN to 0, to float rounds once, half
-// to even; to bool is "not zero" (NaN is not zero).
+// A NaN that an arithmetic operation makes is the type's positive quiet one, so that results are the same on every
+// host. Casts: integer to integer wraps, float to integer truncates, saturates and takes NaN to 0, to float rounds
+// once, half to even; to bool is "not zero" (NaN is not zero).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Programs to operations: expressions become tapes, buffers pointers. A shape that no verifier would let pass is an error
-// here, for an index into a vector depends on it.
+// Programs to operations: expressions become tapes, buffers pointers. A shape that no verifier would let pass is an
+// error here, for an index into a vector depends on it.
 #include "ir/interpreter_impl.h"
 
 namespace tilert::ir::interp {
@@ -34,7 +34,8 @@ const Tape* Machine::tape(Expr root) {
     } else {
       step.function = scalar_function(node->op, node->operand[node->arity - 1]->dtype, node->dtype);
       if (!step.function)
-        fail(fmt::format("{} on {} is not supported", op_row(node->op).text, dtype_text(node->operand[node->arity - 1]->dtype)),
+        fail(fmt::format("{} on {} is not supported", op_row(node->op).text,
+                         dtype_text(node->operand[node->arity - 1]->dtype)),
              Code::kUnsupported);
       step.a = steps[node->operand[0]];
       if (node->arity > 1) step.b = steps[node->operand[1]];
@@ -67,7 +68,8 @@ bool Machine::place(const Access& a, Place& out) {
   if (a.buffer >= memory_.size()) return fail("an element names no buffer", Code::kInternal);
   out.memory = &memory_[a.buffer];
   const size_t rank = out.memory->shape.size();
-  if (a.indices.size() != rank && !(out.memory->staged && a.indices.size() == rank + 1))
+  out.flat = a.indices.size() == 1 && rank != 1;
+  if (!out.flat && a.indices.size() != rank && !(out.memory->staged && a.indices.size() == rank + 1))
     return fail(fmt::format("an element of {} has {} indices, the buffer has {} dims", buffer_name(*out.memory),
                             a.indices.size(), rank));
   for (Expr e : a.indices) out.at.push_back(tape(e));
@@ -86,70 +88,72 @@ bool Machine::compile(const Block& block, Operations& out) {
 
 bool Machine::compile(const Stmt& stmt, Operation& op) {
   op.stmt = &stmt;
-  return std::visit(
-      Overload{
-          [&](const Alloc& n) {
-            if (n.buffer >= memory_.size()) return fail("alloc names no buffer", Code::kInternal);
-            op.p[0].memory = &memory_[n.buffer];
-            return true;
-          },
-          [&](const Copy& n) {
-            if (!place(n.src, op.p[0]) || !place(n.dst, op.p[1])) return false;
-            if (op.p[0].size != op.p[1].size) return fail("the two sides of a copy differ in size");
-            op.e[0] = n.safe ? tape(n.safe) : nullptr;
-            for (Expr e : n.valid) op.bounds.push_back(e ? tape(e) : nullptr);
-            return !error_;
-          },
-          [&](const Fill& n) {
-            op.e[0] = tape(n.value);
-            return place(n.dst, op.p[0]);
-          },
-          [&](const Gemm& n) {
-            op.e[0] = tape(n.accumulate);
-            return place(n.a, op.p[0]) && place(n.b, op.p[1]) && place(n.c, op.p[2]);
-          },
-          [&](const Reduce& n) {
-            if (!place(n.src, op.p[0]) || !place(n.dst, op.p[1])) return false;
-            const bool fits = n.dim >= 0 && static_cast<size_t>(n.dim) < n.src.extents.size();
-            if (!fits) return fail(fmt::format("reduce over dim {} of {}", n.dim, n.src.extents.size()));
-            const int64_t extent = n.src.extents[static_cast<size_t>(n.dim)];
-            if (extent * op.p[1].size != op.p[0].size) return fail("the destination of a reduce does not fit its source");
-            return true;
-          },
-          [&](const Parallel& n) { return compile(n.body, op.first); },
-          [&](const For& n) {
-            op.e[0] = tape(n.begin);
-            op.e[1] = tape(n.end);
-            if (n.step == 0) return fail("a loop's step is 0");
-            return !error_ && compile(n.body, op.first);
-          },
-          [&](const If& n) {
-            op.e[0] = tape(n.condition);
-            return !error_ && compile(n.then_body, op.first) && compile(n.else_body, op.second);
-          },
-          [&](const Let& n) {
-            if (!n.value) return place(n.read, op.p[0]);
-            op.e[0] = tape(n.value);
-            return !error_;
-          },
-          [&](const Store& n) {
-            op.e[0] = tape(n.value);
-            return place(n.to, op.p[0]);
-          },
-          [&](const Inline&) { return true; },
-          [&](const Move& n) { return place(n.dst, op.p[0]) && place(n.src, op.p[1]); },
-          [&](const Call& n) {
-            for (const CallArg& arg : n.args) {
-              CompiledArgument c{arg.kind, {}, nullptr, arg.count};
-              if (arg.kind == CallArg::Kind::value) c.value = tape(arg.value);
-              if ((arg.kind == CallArg::Kind::address || arg.kind == CallArg::Kind::registers) && !place(arg.at, c.place)) return false;
-              op.arguments.push_back(std::move(c));
-            }
-            return !error_;
-          },
-          [&](const Group& n) { return compile(n.body, op.first); },
-      },
-      stmt.node);
+  return std::visit(Overload{
+                        [&](const Alloc& n) {
+                          if (n.buffer >= memory_.size()) return fail("alloc names no buffer", Code::kInternal);
+                          op.p[0].memory = &memory_[n.buffer];
+                          return true;
+                        },
+                        [&](const Copy& n) {
+                          if (!place(n.src, op.p[0]) || !place(n.dst, op.p[1])) return false;
+                          if (op.p[0].size != op.p[1].size) return fail("the two sides of a copy differ in size");
+                          op.e[0] = n.safe ? tape(n.safe) : nullptr;
+                          for (Expr e : n.valid) op.bounds.push_back(e ? tape(e) : nullptr);
+                          return !error_;
+                        },
+                        [&](const Fill& n) {
+                          op.e[0] = tape(n.value);
+                          return place(n.dst, op.p[0]);
+                        },
+                        [&](const Gemm& n) {
+                          op.e[0] = tape(n.accumulate);
+                          return place(n.a, op.p[0]) && place(n.b, op.p[1]) && place(n.c, op.p[2]);
+                        },
+                        [&](const Reduce& n) {
+                          if (!place(n.src, op.p[0]) || !place(n.dst, op.p[1])) return false;
+                          const bool fits = n.dim >= 0 && static_cast<size_t>(n.dim) < n.src.extents.size();
+                          if (!fits) return fail(fmt::format("reduce over dim {} of {}", n.dim, n.src.extents.size()));
+                          const int64_t extent = n.src.extents[static_cast<size_t>(n.dim)];
+                          if (extent * op.p[1].size != op.p[0].size)
+                            return fail("the destination of a reduce does not fit its source");
+                          return true;
+                        },
+                        [&](const Parallel& n) { return compile(n.body, op.first); },
+                        [&](const For& n) {
+                          op.e[0] = tape(n.begin);
+                          op.e[1] = tape(n.end);
+                          if (n.step == 0) return fail("a loop's step is 0");
+                          return !error_ && compile(n.body, op.first);
+                        },
+                        [&](const If& n) {
+                          op.e[0] = tape(n.condition);
+                          return !error_ && compile(n.then_body, op.first) && compile(n.else_body, op.second);
+                        },
+                        [&](const Let& n) {
+                          if (!n.value) return place(n.read, op.p[0]);
+                          op.e[0] = tape(n.value);
+                          return !error_;
+                        },
+                        [&](const Store& n) {
+                          op.e[0] = tape(n.value);
+                          return place(n.to, op.p[0]);
+                        },
+                        [&](const Inline&) { return true; },
+                        [&](const Move& n) { return place(n.dst, op.p[0]) && place(n.src, op.p[1]); },
+                        [&](const Call& n) {
+                          for (const CallArg& arg : n.args) {
+                            CompiledArgument c{arg.kind, {}, nullptr, arg.count};
+                            if (arg.kind == CallArg::Kind::value) c.value = tape(arg.value);
+                            if ((arg.kind == CallArg::Kind::address || arg.kind == CallArg::Kind::registers) &&
+                                !place(arg.at, c.place))
+                              return false;
+                            op.arguments.push_back(std::move(c));
+                          }
+                          return !error_;
+                        },
+                        [&](const Group& n) { return compile(n.body, op.first); },
+                    },
+                    stmt.node);
 }
 
 }  // namespace tilert::ir::interp

@@ -10,24 +10,7 @@ namespace {
 
 constexpr uint32_t kWarp = 32;
 
-struct RegisterTile {  // what an mma distributes: elements per 32-bit register, and the K that follows
-  DType input;
-  int per_register;
-};
-
-float tf32(uint32_t bits) {  // the unit ignores the low 13 bits
-  bits &= ~uint32_t{0x1fff};
-  float value;
-  std::memcpy(&value, &bits, 4);
-  return value;
-}
-
-double input_value(const RegisterTile& tile, const uint8_t* at) {
-  if (tile.input != DType::tf32) return bits_to_double(tile.input, load_element(tile.input, at));
-  uint32_t bits;
-  std::memcpy(&bits, at, 4);
-  return static_cast<double>(tf32(bits));
-}
+double input_value(DType dtype, const uint8_t* at) { return bits_to_double(dtype, load_element(dtype, at)); }
 
 }  // namespace
 
@@ -51,33 +34,12 @@ bool Machine::put_bytes(const Place& p, uint32_t lane, int64_t count, const uint
 }
 
 bool Machine::step(const Operation& op, const Move& n, const Lanes& lanes) {
-  Memory &dst = *op.p[0].memory, &src = *op.p[1].memory;
-  if (dst.dtype != src.dtype) return fail("a move changes no dtype", Code::kInternal);
-  std::vector<uint64_t> values;
-  // A global side goes element by element, each with its bounds; a tile side must hold all of them.
-  const auto each = [&](const Place& p, uint32_t lane, auto f) {
-    int64_t at[kMaxRank + 1], element = 0;
-    if (!p.memory->global && !span(p, lane, n.count, element)) return false;
-    for (size_t d = 0; d < p.at.size(); ++d) at[d] = eval_index(p.at[d], lane);
-    for (int64_t i = 0; i < n.count; ++i) {
-      if (!f(element + i, at)) return false;
-      if (!p.at.empty()) ++at[p.at.size() - 1];
-    }
-    return true;
-  };
-  for (uint32_t l : lanes) {
-    values.clear();
-    const bool got = each(op.p[1], l, [&](int64_t element, const int64_t* at) {
-      values.push_back(0);
-      return src.global ? read(src, at, op.p[1].at.size(), l, values.back()) : read_at(src, element, l, values.back());
-    });
-    size_t next = 0;
-    const bool put = got && each(op.p[0], l, [&](int64_t element, const int64_t* at) {
-      const uint64_t value = values[next++];
-      return dst.global ? write(dst, at, op.p[0].at.size(), l, value) : write_at(dst, element, l, value);
-    });
-    if (!put) return false;
-  }
+  const Place &dst = op.p[0], &src = op.p[1];
+  if (dst.memory->dtype != src.memory->dtype || n.count < 1 || n.count > 1024)
+    return fail("a move is malformed: it changes the dtype, or its count is none", Code::kInternal);
+  std::vector<uint8_t> held(static_cast<size_t>(n.count * src.memory->bytes));
+  for (uint32_t l : lanes)
+    if (!get_bytes(src, l, n.count, held.data()) || !put_bytes(dst, l, n.count, held.data())) return false;
   return true;
 }
 
@@ -90,7 +52,8 @@ bool Machine::whole_warps(const Lanes& lanes) {
 bool Machine::step(const Operation& op, const ir::Call& n, const Lanes& lanes) {
   const PrimitiveRow& row = primitive_row(n.primitive);
   if (op.arguments.size() != row.arguments.size())
-    return fail(fmt::format("{} takes {} arguments, {} are given", row.name, row.arguments.size(), op.arguments.size()), Code::kInternal);
+    return fail(fmt::format("{} takes {} arguments, {} are given", row.name, row.arguments.size(), op.arguments.size()),
+                Code::kInternal);
   if (row.kind == "barrier" || row.kind == "commit" || row.kind == "wait") return true;
   switch (n.primitive) {
     case Primitive::warp_sync:
@@ -111,10 +74,11 @@ bool Machine::step(const Operation& op, const ir::Call& n, const Lanes& lanes) {
     case Primitive::ldmatrix_x2_trans: return call_ldmatrix(op, 2, true, lanes);
     case Primitive::ldmatrix_x4_trans: return call_ldmatrix(op, 4, true, lanes);
     case Primitive::stmatrix_x4: return call_stmatrix(op, 4, lanes);
-    case Primitive::mma_m16n8k16_f16: return call_mma(op, DType::f16, 2, lanes);
-    case Primitive::mma_m16n8k16_bf16: return call_mma(op, DType::bf16, 2, lanes);
-    case Primitive::mma_m16n8k32_s8: return call_mma(op, DType::int8, 4, lanes);
-    case Primitive::mma_m16n8k8_tf32: return call_mma(op, DType::tf32, 1, lanes);
+    case Primitive::mma_m16n8k16_f16_f32: return call_mma(op, DType::f16, 2, lanes);
+    case Primitive::mma_m16n8k16_bf16_f32: return call_mma(op, DType::bf16, 2, lanes);
+    case Primitive::mma_m16n8k32_s8_s32: return call_mma(op, DType::int8, 4, lanes);
+    case Primitive::pack_regs: return call_pack(op, lanes);
+    case Primitive::cast_pack: return call_cast_pack(op, n, lanes);
     case Primitive::shuffle_xor: return call_shuffle(op, true, lanes);
     case Primitive::shuffle: return call_shuffle(op, false, lanes);
     default: return fail(fmt::format("{} cannot be interpreted", row.name), Code::kUnsupported);
@@ -145,14 +109,17 @@ bool Machine::call_ldmatrix(const Operation& op, int matrices, bool transposed, 
   for (size_t warp = 0; warp < lanes.size(); warp += kWarp) {
     uint16_t element[4][8][8];
     for (int i = 0; i < matrices * 8; ++i)
-      if (!get_bytes(src, lanes[warp + static_cast<size_t>(i)], 16 / src.memory->bytes, reinterpret_cast<uint8_t*>(element[i / 8][i % 8])))
+      if (!get_bytes(src, lanes[warp + static_cast<size_t>(i)], 16 / src.memory->bytes,
+                     reinterpret_cast<uint8_t*>(element[i / 8][i % 8])))
         return false;
     for (uint32_t l = 0; l < kWarp; ++l) {
       uint16_t got[8];
       const uint32_t row = l / 4, column = l % 4 * 2;
       for (int m = 0; m < matrices; ++m)
-        for (uint32_t e = 0; e < 2; ++e) got[m * 2 + static_cast<int>(e)] = transposed ? element[m][column + e][row] : element[m][row][column + e];
-      if (!put_bytes(dst, lanes[warp + l], 4 * matrices / dst.memory->bytes, reinterpret_cast<const uint8_t*>(got))) return false;
+        for (uint32_t e = 0; e < 2; ++e)
+          got[m * 2 + static_cast<int>(e)] = transposed ? element[m][column + e][row] : element[m][row][column + e];
+      if (!put_bytes(dst, lanes[warp + l], 4 * matrices / dst.memory->bytes, reinterpret_cast<const uint8_t*>(got)))
+        return false;
     }
   }
   return true;
@@ -165,24 +132,56 @@ bool Machine::call_stmatrix(const Operation& op, int matrices, const Lanes& lane
     uint16_t element[4][8][8];
     for (uint32_t l = 0; l < kWarp; ++l) {
       uint16_t held[8];
-      if (!get_bytes(src, lanes[warp + l], 4 * matrices / src.memory->bytes, reinterpret_cast<uint8_t*>(held))) return false;
+      if (!get_bytes(src, lanes[warp + l], 4 * matrices / src.memory->bytes, reinterpret_cast<uint8_t*>(held)))
+        return false;
       for (int m = 0; m < matrices; ++m)
         for (uint32_t e = 0; e < 2; ++e) element[m][l / 4][l % 4 * 2 + e] = held[m * 2 + static_cast<int>(e)];
     }
     for (int i = 0; i < matrices * 8; ++i)
-      if (!put_bytes(dst, lanes[warp + static_cast<size_t>(i)], 16 / dst.memory->bytes, reinterpret_cast<const uint8_t*>(element[i / 8][i % 8])))
+      if (!put_bytes(dst, lanes[warp + static_cast<size_t>(i)], 16 / dst.memory->bytes,
+                     reinterpret_cast<const uint8_t*>(element[i / 8][i % 8])))
         return false;
   }
   return true;
 }
 
+// The same bytes in 32-bit registers.
+bool Machine::call_pack(const Operation& op, const Lanes& lanes) {
+  const CompiledArgument &dst = op.arguments[0], &src = op.arguments[1];
+  if (!dst.place.memory || !src.place.memory) return fail("pack_regs is malformed", Code::kInternal);
+  const int64_t bytes = dst.count * dst.place.memory->bytes;
+  if (bytes < 0 || bytes > 4096 || src.count * src.place.memory->bytes != bytes)
+    return fail("pack_regs changes the size", Code::kInternal);
+  std::vector<uint8_t> held(static_cast<size_t>(bytes));
+  for (uint32_t l : lanes)
+    if (!get_bytes(src.place, l, src.count, held.data()) || !put_bytes(dst.place, l, dst.count, held.data()))
+      return false;
+  return true;
+}
+
+// Floats to 16-bit floats of the type that the template argument names, two to a register.
+bool Machine::call_cast_pack(const Operation& op, const ir::Call& call, const Lanes& lanes) {
+  const CompiledArgument &dst = op.arguments[1], &src = op.arguments[2];
+  const DType to = call.args[0].text == "tl_bf16" ? DType::bf16 : DType::f16;
+  if (!dst.place.memory || !src.place.memory || src.place.memory->dtype != DType::f32 || src.count < 0 ||
+      src.count > 1024 || dst.count * dst.place.memory->bytes != src.count * 2)
+    return fail("cast_pack is malformed", Code::kInternal);
+  std::vector<uint8_t> in(static_cast<size_t>(src.count) * 4), out(static_cast<size_t>(src.count) * 2);
+  for (uint32_t l : lanes) {
+    if (!get_bytes(src.place, l, src.count, in.data())) return false;
+    for (size_t i = 0; i < static_cast<size_t>(src.count); ++i)
+      store_element(to, &out[i * 2], double_to_bits(to, input_value(DType::f32, &in[i * 4])));
+    if (!put_bytes(dst.place, l, dst.count, out.data())) return false;
+  }
+  return true;
+}
+
 // d[16, 8] += a[16, k] * b[k, 8], k = 8 elements-per-register; how a warp holds them is fixed by the instruction set
-// (PTX, "Matrix fragments for mma"): lane = 4 g + t; register r of a is row g + 8 (r & 1), columns from per (t + 4 (r / 2))
-// on; of b column g, rows from per (t + 4 r) on; of d rows g and g + 8, columns 2 t and 2 t + 1.
+// (PTX, "Matrix fragments for mma"): lane = 4 g + t; register r of a is row g + 8 (r & 1), columns from per (t + 4 (r /
+// 2)) on; of b column g, rows from per (t + 4 r) on; of d rows g and g + 8, columns 2 t and 2 t + 1.
 bool Machine::call_mma(const Operation& op, DType input, int per, const Lanes& lanes) {
   const Place &pd = op.arguments[0].place, &pa = op.arguments[1].place, &pb = op.arguments[2].place;
   if (!whole_warps(lanes) || !pd.memory || !pa.memory || !pb.memory) return fail("mma is malformed", Code::kInternal);
-  const RegisterTile tile{input, per};
   const int k = 8 * per, bytes = 4 / per;
   const bool integer = input == DType::int8;
   for (size_t warp = 0; warp < lanes.size(); warp += kWarp) {
@@ -191,9 +190,11 @@ bool Machine::call_mma(const Operation& op, DType input, int per, const Lanes& l
       const uint32_t lane = lanes[warp + l];
       const int g = static_cast<int>(l / 4), t = static_cast<int>(l % 4);
       uint8_t ra[16], rb[8];
-      if (!get_bytes(pa, lane, 16 / pa.memory->bytes, ra) || !get_bytes(pb, lane, 8 / pb.memory->bytes, rb)) return false;
-      for (int i = 0; i < 4 * per; ++i) a[g + 8 * (i / per & 1)][per * (t + 4 * (i / per / 2)) + i % per] = input_value(tile, ra + i * bytes);
-      for (int i = 0; i < 2 * per; ++i) b[per * (t + 4 * (i / per)) + i % per][g] = input_value(tile, rb + i * bytes);
+      if (!get_bytes(pa, lane, 16 / pa.memory->bytes, ra) || !get_bytes(pb, lane, 8 / pb.memory->bytes, rb))
+        return false;
+      for (int i = 0; i < 4 * per; ++i)
+        a[g + 8 * (i / per & 1)][per * (t + 4 * (i / per / 2)) + i % per] = input_value(input, ra + i * bytes);
+      for (int i = 0; i < 2 * per; ++i) b[per * (t + 4 * (i / per)) + i % per][g] = input_value(input, rb + i * bytes);
     }
     for (uint32_t l = 0; l < kWarp; ++l) {
       const uint32_t lane = lanes[warp + l];
@@ -221,7 +222,8 @@ bool Machine::call_mma(const Operation& op, DType input, int per, const Lanes& l
 // One 32-bit register from another lane of the warp; the lane's number is taken modulo the warp.
 bool Machine::call_shuffle(const Operation& op, bool exclusive_or, const Lanes& lanes) {
   const Place &dst = op.arguments[0].place, &src = op.arguments[1].place;
-  if (!whole_warps(lanes) || !dst.memory || !src.memory || !op.arguments[2].value) return fail("a shuffle is malformed", Code::kInternal);
+  if (!whole_warps(lanes) || !dst.memory || !src.memory || !op.arguments[2].value)
+    return fail("a shuffle is malformed", Code::kInternal);
   std::vector<uint32_t> held(lanes.size());
   for (size_t i = 0; i < lanes.size(); ++i)
     if (!get_bytes(src, lanes[i], 4 / src.memory->bytes, reinterpret_cast<uint8_t*>(&held[i]))) return false;

@@ -54,9 +54,10 @@ bool Machine::check_race(Memory& m, int64_t element, bool writes) {
   const bool written_by_other = write >= first_point_ && write != point_;
   const bool read_by_other = read >= first_point_ && read != point_;
   if (written_by_other || (writes && read_by_other))
-    return fail(fmt::format("element {} of {} is written by one point of the parallel loop and {} by another; write each "
-                            "element from one point, and read only what that point writes",
-                            element, buffer_name(m), writes && written_by_other ? "written" : "read"));
+    return fail(
+        fmt::format("element {} of {} is written by one point of the parallel loop and {} by another; write each "
+                    "element from one point, and read only what that point writes",
+                    element, buffer_name(m), writes && written_by_other ? "written" : "read"));
   (writes ? write : read) = point_;
   return true;
 }
@@ -65,8 +66,9 @@ bool Machine::read_at(Memory& m, int64_t element, uint32_t lane, uint64_t& value
   int64_t byte = element * m.bytes;
   if (m.per_lane) byte += lane * m.lane_bytes;
   if (m.written && !m.written[byte])
-    return fail(fmt::format("element {} of {} is read, but nothing was ever written there; fill, clear or copy into it first",
-                            element, buffer_name(m)));
+    return fail(
+        fmt::format("element {} of {} is read, but nothing was ever written there; fill, clear or copy into it first",
+                    element, buffer_name(m)));
   if (in_parallel_ && !m.global && !check_race(m, element, false)) return false;
   value = load_element(m.dtype, m.data + byte);
   return true;
@@ -84,52 +86,60 @@ bool Machine::write_at(Memory& m, int64_t element, uint32_t lane, uint64_t value
   return true;
 }
 
-bool Machine::read(Memory& m, const int64_t* at, size_t rank, uint32_t lane, uint64_t& value, uint64_t safe) {
-  const int64_t element = offset(m, at, rank);
-  if (element >= 0) return read_at(m, element, lane, value);
-  value = safe;
-  if (m.global) return true;
+bool Machine::outside(const Memory& m, const int64_t* at, size_t rank) {
   std::string indices;
   for (size_t d = 0; d < rank; ++d) indices += fmt::format("{}{}", d ? ", " : "", at[d]);
   return fail(fmt::format("[{}] is outside of {}", indices, buffer_name(m)));
 }
 
+bool Machine::read(Memory& m, const int64_t* at, size_t rank, uint32_t lane, uint64_t& value, uint64_t safe) {
+  const int64_t element = offset(m, at, rank);
+  if (element >= 0) return read_at(m, element, lane, value);
+  value = safe;
+  return m.global || outside(m, at, rank);
+}
+
 bool Machine::write(Memory& m, const int64_t* at, size_t rank, uint32_t lane, uint64_t value) {
   const int64_t element = offset(m, at, rank);
   if (element >= 0) return write_at(m, element, lane, value);
-  if (m.global) return true;
-  uint64_t ignored;
-  return read(m, at, rank, lane, ignored);  // fails with the right words
+  return m.global || outside(m, at, rank);
 }
 
+int64_t Machine::element_of(const Place& p, uint32_t lane, int64_t* at) {
+  for (size_t d = 0; d < p.at.size(); ++d) at[d] = eval_index(p.at[d], lane);
+  if (!p.flat) return offset(*p.memory, at, p.at.size());
+  return at[0] < p.memory->elements ? at[0] : -1;
+}
+
+// What a flat offset leaves is an error even in a global tensor: lowered code guards its accesses.
 bool Machine::read(const Place& p, uint32_t lane, uint64_t& value) {
   int64_t at[kMaxRank + 1];
-  for (size_t d = 0; d < p.at.size(); ++d) at[d] = eval_index(p.at[d], lane);
-  return read(*p.memory, at, p.at.size(), lane, value);
+  const int64_t element = element_of(p, lane, at);
+  if (element >= 0) return read_at(*p.memory, element, lane, value);
+  value = 0;
+  return (p.memory->global && !p.flat) || outside(*p.memory, at, p.at.size());
 }
 
 bool Machine::write(const Place& p, uint32_t lane, uint64_t value) {
   int64_t at[kMaxRank + 1];
-  for (size_t d = 0; d < p.at.size(); ++d) at[d] = eval_index(p.at[d], lane);
-  return write(*p.memory, at, p.at.size(), lane, value);
+  const int64_t element = element_of(p, lane, at);
+  if (element >= 0) return write_at(*p.memory, element, lane, value);
+  return (p.memory->global && !p.flat) || outside(*p.memory, at, p.at.size());
 }
 
 bool Machine::span(const Place& p, uint32_t lane, int64_t count, int64_t& element) {
   int64_t at[kMaxRank + 1];
-  for (size_t d = 0; d < p.at.size(); ++d) at[d] = eval_index(p.at[d], lane);
-  Memory& m = *p.memory;
-  element = offset(m, at, p.at.size());
-  if (element >= 0 && (m.global || element + count <= m.elements)) return true;
-  uint64_t ignored;
-  if (element < 0 && !m.global) return read(m, at, p.at.size(), lane, ignored);
-  return fail(fmt::format("{} elements from element {} on leave {}", count, element, buffer_name(m)));
+  element = element_of(p, lane, at);
+  if (element < 0) return outside(*p.memory, at, p.at.size());
+  return count <= p.memory->elements - element ||
+         fail(fmt::format("{} elements from element {} on leave {}", count, element, buffer_name(*p.memory)));
 }
 
 // Calls f(indices) for each element of a region in row-major order; null indices where it is at or beyond a bound.
 template <class F>
 bool Machine::walk(const Place& p, uint32_t lane, const std::vector<const Tape*>& bounds, F f) {
   const size_t rank = p.at.size();
-  int64_t start[kMaxRank + 1], bound[kMaxRank + 1], at[kMaxRank + 1];
+  int64_t start[kMaxRank + 1], bound[kMaxRank + 1], at[kMaxRank + 1], step[kMaxRank + 1] = {};
   for (size_t d = 0; d < rank; ++d) {
     start[d] = at[d] = eval_index(p.at[d], lane);
     bound[d] = d < bounds.size() && bounds[d] ? eval_index(bounds[d], lane) : INT64_MAX;
@@ -139,8 +149,11 @@ bool Machine::walk(const Place& p, uint32_t lane, const std::vector<const Tape*>
     for (size_t d = 0; d < rank; ++d) inside &= at[d] < bound[d];
     if (!f(inside ? at : nullptr)) return false;
     for (size_t d = rank; d-- > 0;) {
-      if (++at[d] < start[d] + p.extents[d]) break;
-      at[d] = start[d];
+      const bool more = ++step[d] < p.extents[d];
+      if (!more) step[d] = 0;
+      at[d] = static_cast<int64_t>(static_cast<uint64_t>(start[d]) +
+                                   static_cast<uint64_t>(step[d]));  // wraps, as indices do
+      if (more) break;
     }
   }
   return true;

@@ -7,7 +7,8 @@ bool Machine::convert(DType from, DType to, std::vector<uint64_t>& values) {
   if (from == to) return true;
   const ScalarFunction function = scalar_function(Op::cast, from, to);
   if (!function)
-    return fail(fmt::format("a cast of {} to {} is not supported", dtype_text(from), dtype_text(to)), Code::kUnsupported);
+    return fail(fmt::format("a cast of {} to {} is not supported", dtype_text(from), dtype_text(to)),
+                Code::kUnsupported);
   for (uint64_t& value : values) value = function(value, 0, 0);
   return true;
 }
@@ -71,7 +72,8 @@ bool Machine::step(const Operation& op, const Gemm& n, const Lanes& lanes) {
   if (n.trans_a) std::swap(a.rows, a.columns);
   if (n.trans_b) std::swap(b.rows, b.columns);
   if (a.rows != c.rows || b.columns != c.columns || a.columns != b.rows)
-    return fail(fmt::format("gemm of [{}, {}] by [{}, {}] into [{}, {}]", a.rows, a.columns, b.rows, b.columns, c.rows, c.columns));
+    return fail(fmt::format("gemm of [{}, {}] by [{}, {}] into [{}, {}]", a.rows, a.columns, b.rows, b.columns, c.rows,
+                            c.columns));
   std::vector<uint64_t> va, vb, vc(static_cast<size_t>(pc.size), 0);
   const bool accumulate = eval(op.e[0], lane) != 0;
   if (!read_region(pa, lane, {}, 0, va) || !read_region(pb, lane, {}, 0, vb)) return false;
@@ -79,7 +81,8 @@ bool Machine::step(const Operation& op, const Gemm& n, const Lanes& lanes) {
   const DType in = gemm_operand_dtype(pa.memory->dtype, pb.memory->dtype), out = pc.memory->dtype;
   if (!convert(pa.memory->dtype, in, va) || !convert(pb.memory->dtype, in, vb)) return false;
   if (dtype_is_float(in) != dtype_is_float(out) || !can_evaluate(in) || !can_evaluate(out))
-    return fail(fmt::format("gemm of {} into {} is not supported", dtype_text(in), dtype_text(out)), Code::kUnsupported);
+    return fail(fmt::format("gemm of {} into {} is not supported", dtype_text(in), dtype_text(out)),
+                Code::kUnsupported);
   if (dtype_is_float(in)) {
     std::vector<float> sums = floats(out, vc);
     multiply(floats(in, va), floats(in, vb), sums, c.rows, c.columns, a.columns, n.trans_a, n.trans_b);
@@ -98,13 +101,15 @@ bool Machine::step(const Operation& op, const Reduce& n, const Lanes& lanes) {
   const ScalarFunction combine = scalar_function(reduce_combine(n.op), sum, sum);
   const ScalarFunction absolute = reduce_takes_absolute(n.op) ? scalar_function(Op::abs, sum, sum) : nullptr;
   if (!combine || !reduce_takes(n.op, sum))
-    return fail(fmt::format("this reduction of {} into {} is not supported", dtype_text(from), dtype_text(to)), Code::kUnsupported);
+    return fail(fmt::format("this reduction of {} into {} is not supported", dtype_text(from), dtype_text(to)),
+                Code::kUnsupported);
   std::vector<uint64_t> values, results(static_cast<size_t>(dst.size), reduce_identity(n.op, sum));
   if (!read_region(src, lane, {}, 0, values) || !convert(from, sum, values)) return false;
   if (n.accumulate && (!read_region(dst, lane, {}, 0, results) || !convert(to, sum, results))) return false;
   const auto extent = static_cast<size_t>(src.extents[static_cast<size_t>(n.dim)]);
   size_t inner = 1;
-  for (size_t d = static_cast<size_t>(n.dim) + 1; d < src.extents.size(); ++d) inner *= static_cast<size_t>(src.extents[d]);
+  for (size_t d = static_cast<size_t>(n.dim) + 1; d < src.extents.size(); ++d)
+    inner *= static_cast<size_t>(src.extents[d]);
   for (size_t i = 0; i < results.size(); ++i) {
     const size_t first = i / inner * extent * inner + i % inner;
     for (size_t r = 0; r < extent; ++r) {

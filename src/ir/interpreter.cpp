@@ -14,6 +14,10 @@ Status Machine::run() {
   if (!bind_arguments() || !allocate_tiles()) return std::move(*error_);
   for (const Kernel& kernel : p_.kernels) {
     Operations code;
+    if (kernel.source) {
+      fail(fmt::format("kernel '{}' is source text, which cannot be interpreted", kernel.name), Code::kUnsupported);
+      return std::move(*error_);
+    }
     current_ = nullptr;
     if (!compile(kernel.body, code)) return std::move(*error_);
     current_ = nullptr;
@@ -48,8 +52,8 @@ bool Machine::bind_arguments() {
     m.per_lane = buffer.scope == Scope::scalar || buffer.scope == Scope::local || buffer.scope == Scope::registers;
     m.staged = buffer.stages > 1;
     if (buffer.shape.size() > kMaxRank || m.bytes == 0)
-      return fail(fmt::format("{} has {} dims of {}: more than {}, or of less than a byte", buffer_name(m), buffer.shape.size(),
-                              dtype_text(buffer.dtype), kMaxRank),
+      return fail(fmt::format("{} has {} dims of {}: more than {}, or of less than a byte", buffer_name(m),
+                              buffer.shape.size(), dtype_text(buffer.dtype), kMaxRank),
                   Code::kUnsupported);
     if (m.global && !bind_global(b)) return false;
   }
@@ -66,21 +70,28 @@ bool Machine::bind_global(BufferId id) {
   const HostArgument& argument = arguments_.parameters[static_cast<size_t>(buffer.parameter)];
   const bool own = p_.parameters[static_cast<size_t>(buffer.parameter)].buffer == id && !argument.strides.empty();
   if (own && argument.strides.size() != buffer.shape.size())
-    return fail(fmt::format("{} was given {} strides for {} dims", buffer_name(m), argument.strides.size(), buffer.shape.size()),
+    return fail(fmt::format("{} was given {} strides for {} dims", buffer_name(m), argument.strides.size(),
+                            buffer.shape.size()),
                 Code::kInvalidArgument);
   int64_t last = 0;
-  bool empty = false;
+  bool empty = false, fits = true;
   for (size_t d = 0; d < buffer.shape.size(); ++d) {
     const Tape *shape = tape(buffer.shape[d]), *stride = tape(buffer.strides[d]);
     if (!shape || !stride) return false;
     m.shape.push_back(eval_index(shape, 0));
     m.strides.push_back(own ? argument.strides[d] : eval_index(stride, 0));
     empty |= m.shape[d] <= 0;
-    last += std::max<int64_t>(0, m.shape[d] - 1) * m.strides[d];
+    int64_t reach = 0;
+    fits &= m.strides[d] >= 0 && !__builtin_mul_overflow(std::max<int64_t>(0, m.shape[d] - 1), m.strides[d], &reach) &&
+            !__builtin_add_overflow(last, reach, &last);
   }
+  int64_t needed = 0;
+  fits = fits && !__builtin_mul_overflow(last, m.bytes, &needed) && !__builtin_add_overflow(needed, m.bytes, &needed);
   m.data = static_cast<uint8_t*>(argument.data);
-  if (!empty && (!m.data || last < 0 || (last + 1) * m.bytes > argument.bytes))
-    return fail(fmt::format("{} needs {} bytes, the argument has {}", buffer_name(m), (last + 1) * m.bytes, argument.bytes),
+  m.elements = argument.bytes / m.bytes;
+  if (!empty && (!fits || !m.data || needed > argument.bytes))
+    return fail(fits ? fmt::format("{} needs {} bytes, the argument has {}", buffer_name(m), needed, argument.bytes)
+                     : fmt::format("the strides of {} are negative or too large", buffer_name(m)),
                 Code::kInvalidArgument);
   return true;
 }
@@ -88,9 +99,11 @@ bool Machine::bind_global(BufferId id) {
 int Machine::threads_of(const Kernel& kernel) const {
   bool lowered = false;
   for_each_stmt(kernel.body, [&](const Stmt& s) {
-    lowered |= std::holds_alternative<Group>(s.node) || std::holds_alternative<Move>(s.node) || std::holds_alternative<ir::Call>(s.node);
+    lowered |= std::holds_alternative<Group>(s.node) || std::holds_alternative<Move>(s.node) ||
+               std::holds_alternative<ir::Call>(s.node);
   });
-  return lowered ? kernel.hints.threads : 1;
+  const int threads = options_.threads ? options_.threads : kernel.hints.threads;
+  return lowered && threads ? threads : 1;
 }
 
 bool Machine::allocate_tiles() {
@@ -120,16 +133,20 @@ bool Machine::allocate_tiles() {
       m.shape[d] = extent->as_int();
       m.strides[d] = stride;
       stride *= m.shape[d];
-      if (stride > options_.max_tile_bytes) return fail(fmt::format("{} is too large", buffer_name(m)), Code::kOutOfMemory);
+      if (stride > options_.max_tile_bytes)
+        return fail(fmt::format("{} is too large", buffer_name(m)), Code::kOutOfMemory);
     }
     m.elements *= stride;
     m.lane_bytes = m.per_lane ? m.elements * m.bytes : 0;
     const int64_t bytes = m.elements * m.bytes * (m.per_lane ? lanes_ : 1);
     total += bytes;
     if (m.elements < 0 || total < 0 || total > options_.max_tile_bytes)
-      return fail(fmt::format("the block's tiles take more than {} bytes", options_.max_tile_bytes), Code::kOutOfMemory);
-    if (buffer.scope == Scope::shared && buffer.byte_offset >= 0) arena = std::max(arena, buffer.byte_offset + bytes);
-    else m.own_data.resize(static_cast<size_t>(bytes));
+      return fail(fmt::format("the block's tiles take more than {} bytes", options_.max_tile_bytes),
+                  Code::kOutOfMemory);
+    if (buffer.scope == Scope::shared && buffer.byte_offset >= 0)
+      arena = std::max(arena, buffer.byte_offset + bytes);
+    else
+      m.own_data.resize(static_cast<size_t>(bytes));
   }
   if (arena > options_.max_tile_bytes) return fail("shared memory is too large", Code::kOutOfMemory);
   arena_.resize(static_cast<size_t>(arena));
@@ -190,7 +207,8 @@ bool Machine::execute(const Operations& code, const Lanes& lanes) {
 bool Machine::execute(const Operation& op, const Lanes& lanes) {
   current_ = op.stmt;
   statements_ += static_cast<int64_t>(lanes.size());
-  if (statements_ > options_.max_statements) return fail("the program executes more statements than allowed", Code::kTimeout);
+  if (statements_ > options_.max_statements)
+    return fail("the program executes more statements than allowed", Code::kTimeout);
   return std::visit([&](const auto& node) { return step(op, node, lanes); }, op.stmt->node);
 }
 
@@ -201,7 +219,8 @@ bool Machine::step(const Operation& op, const Alloc&, const Lanes&) {
 
 bool Machine::step(const Operation& op, const Parallel& n, const Lanes& lanes) {
   const size_t rank = n.vars.size();
-  if (rank != n.extents.size() || rank > kMaxRank || in_parallel_) return fail("a parallel loop is malformed", Code::kInternal);
+  if (rank != n.extents.size() || rank > kMaxRank || in_parallel_)
+    return fail("a parallel loop is malformed", Code::kInternal);
   int64_t points = 1, at[kMaxRank] = {};
   for (int64_t extent : n.extents) points *= extent;
   if (points <= 0) return true;
@@ -261,8 +280,10 @@ bool Machine::step(const Operation& op, const If&, const Lanes& lanes) {
 bool Machine::step(const Operation& op, const Let& n, const Lanes& lanes) {
   for (uint32_t l : lanes) {
     uint64_t value = 0;
-    if (n.value) value = eval(op.e[0], l);
-    else if (!read(op.p[0], l, value)) return false;
+    if (n.value)
+      value = eval(op.e[0], l);
+    else if (!read(op.p[0], l, value))
+      return false;
     vars_[n.var * lanes_ + l] = value;
   }
   return true;

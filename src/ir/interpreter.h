@@ -1,11 +1,10 @@
 // Executes a program on host buffers: the oracle of every pass. Any stage before synchronization: tile programs, and
-// lowered ones, whose statements run for all threads of a block one statement at a time (so that no barrier is needed and
-// an asynchronous copy has landed when the next statement runs).
-// Blocks run in order, x fastest; statements in order; points of a Parallel row-major; sums in order of k, products of
-// floats added in f32 with no fused multiply-add, integers exactly and wrapped to the destination.
-// It is an error, naming buffer and operation: to read an element of a tile that was never written, to leave a shared,
-// fragment, var, local or register buffer, to touch in one point of a Parallel what another point writes, to write
-// beyond the bytes of an argument.
+// lowered ones, whose statements run for all threads of a block one statement at a time (so that no barrier is needed
+// and an asynchronous copy has landed when the next statement runs). Blocks run in order, x fastest; statements in
+// order; points of a Parallel row-major; sums in order of k, products of floats added in f32 with no fused
+// multiply-add, integers exactly and wrapped to the destination. It is an error, naming buffer and operation: to read
+// an element of a tile that was never written, to leave a shared, fragment, var, local or register buffer, to touch in
+// one point of a Parallel what another point writes, to write beyond the bytes of an argument.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +27,7 @@ struct HostArguments {
 };
 
 struct InterpretOptions {
+  int threads = 0;                            // of lowered kernels; 0: what the kernel's hints say
   int64_t max_statements = int64_t{1} << 36;  // executed, each lane's counted; more is an error
   int64_t max_tile_bytes = int64_t{1} << 30;
 };

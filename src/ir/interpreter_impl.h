@@ -1,5 +1,5 @@
-// The machine that the interpreter runs; only interp_*.cpp and interpreter.cpp include it. A program is compiled once to
-// operations with flat tapes for its expressions, so that no element costs a lookup.
+// The machine that the interpreter runs; only interp_*.cpp and interpreter.cpp include it. A program is compiled once
+// to operations with flat tapes for its expressions, so that no element costs a lookup.
 #pragma once
 
 #include <deque>
@@ -28,15 +28,15 @@ struct Tape {
 struct Memory {
   BufferId id = kNoBuffer;
   DType dtype = DType::none;
-  int bytes = 0;                       // of an element
+  int bytes = 0;  // of an element
   bool global = false;
-  bool per_lane = false;               // var, local, registers: each thread has its own
-  bool staged = false;                 // an index for the stage may come first
-  std::vector<int64_t> shape, strides; // strides in elements
-  int64_t elements = 0;                // of one lane
+  bool per_lane = false;                // var, local, registers: each thread has its own
+  bool staged = false;                  // an index for the stage may come first
+  std::vector<int64_t> shape, strides;  // strides in elements
+  int64_t elements = 0;                 // of one lane
   uint8_t* data = nullptr;
-  uint8_t* written = nullptr;          // a byte per byte; null: all is
-  int64_t lane_bytes = 0;              // distance between lanes' copies
+  uint8_t* written = nullptr;  // a byte per byte; null: all is
+  int64_t lane_bytes = 0;      // distance between lanes' copies
   std::vector<uint8_t> own_data, own_written;
   std::vector<uint32_t> last_write, last_read;  // which point of a Parallel did
 };
@@ -44,6 +44,7 @@ struct Memory {
 struct Place {  // an Access or a Region, compiled
   Memory* memory = nullptr;
   std::vector<const Tape*> at;
+  bool flat = false;             // `at` is one offset in elements into a buffer of another rank (lowered code)
   std::vector<int64_t> extents;  // region
   int64_t size = 1;
 };
@@ -113,12 +114,15 @@ class Machine {
   bool check_race(Memory& m, int64_t element, bool writes);
   bool read(const Place& p, uint32_t lane, uint64_t& value);
   bool write(const Place& p, uint32_t lane, uint64_t value);
+  int64_t element_of(const Place& p, uint32_t lane, int64_t* at);  // -1: out of bounds
+  bool outside(const Memory& m, const int64_t* at, size_t rank);
   // The first element's offset of an access into a tile; `count` elements from it are inside.
   bool span(const Place& p, uint32_t lane, int64_t count, int64_t& element);
   // Reads all of a region in row-major order; elements at or beyond `bounds` give `safe`.
   bool read_region(const Place& p, uint32_t lane, const std::vector<const Tape*>& bounds, uint64_t safe,
                    std::vector<uint64_t>& values);
-  bool write_region(const Place& p, uint32_t lane, const std::vector<const Tape*>& bounds, const std::vector<uint64_t>& values);
+  bool write_region(const Place& p, uint32_t lane, const std::vector<const Tape*>& bounds,
+                    const std::vector<uint64_t>& values);
   template <class F>
   bool walk(const Place& p, uint32_t lane, const std::vector<const Tape*>& bounds, F f);
 
@@ -135,6 +139,8 @@ class Machine {
   bool call_cp_async(const Operation& op, const ir::Call& call, const Lanes& lanes);
   bool call_ldmatrix(const Operation& op, int matrices, bool transposed, const Lanes& lanes);
   bool call_stmatrix(const Operation& op, int matrices, const Lanes& lanes);
+  bool call_pack(const Operation& op, const Lanes& lanes);
+  bool call_cast_pack(const Operation& op, const ir::Call& call, const Lanes& lanes);
   bool call_mma(const Operation& op, DType input, int k, const Lanes& lanes);
   bool call_shuffle(const Operation& op, bool exclusive_or, const Lanes& lanes);
   bool get_bytes(const Place& p, uint32_t lane, int64_t count, uint8_t* out);
@@ -155,7 +161,7 @@ class Machine {
   uint32_t lanes_ = 1;
   std::vector<uint64_t> vars_;  // [var * lanes_ + lane]
   std::vector<VarId> thread_vars_;
-  bool in_parallel_ = false;    // one lane runs; it writes every lane's copies
+  bool in_parallel_ = false;  // one lane runs; it writes every lane's copies
   uint32_t point_ = 0, first_point_ = 0;
   int64_t statements_ = 0;
   const Stmt* current_ = nullptr;

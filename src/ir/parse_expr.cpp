@@ -67,8 +67,10 @@ Parser::Reference Parser::split(std::string_view text) {
   const auto [end, error] = std::from_chars(last.data(), last.data() + last.size(), id);
   const bool number = !last.empty() && error == std::errc() && end == last.data() + last.size();
   if (number) r.id = id;
-  if (dot == std::string_view::npos) r.name = number ? std::string_view() : text;
-  else r.name = text.substr(0, dot);
+  if (dot == std::string_view::npos)
+    r.name = number ? std::string_view() : text;
+  else
+    r.name = text.substr(0, dot);
   r.valid = (number || dot == std::string_view::npos) && r.name.find('.') == std::string_view::npos;
   return r;
 }
@@ -91,8 +93,9 @@ uint32_t Parser::resolve(const Names& names, size_t count, std::string_view what
   } else {
     const auto found = names.find(std::string(r.name));
     if (found == names.end() || found->second == kAmbiguous) {
-      s_.fail_at(s_.place(), fmt::format("{} '{}' is {}", what, s_.text(),
-                                         found == names.end() ? "not declared" : "declared more than once: say its number"));
+      s_.fail_at(s_.place(),
+                 fmt::format("{} '{}' is {}", what, s_.text(),
+                             found == names.end() ? "not declared" : "declared more than once: say its number"));
       return 0;
     }
     id = found->second;
@@ -224,7 +227,8 @@ Expr Parser::constant(DType type) {
   const char* const first = text.data() + (hex ? 2 : 0);
   const char* const last = text.data() + text.size();
   std::from_chars_result read;
-  if (hex || !dtype_is_signed(type)) read = std::from_chars(first, last, bits, hex ? 16 : 10);
+  if (hex || !dtype_is_signed(type))
+    read = std::from_chars(first, last, bits, hex ? 16 : 10);
   else {
     int64_t value = 0;
     read = std::from_chars(first, last, value);
@@ -235,7 +239,8 @@ Expr Parser::constant(DType type) {
     if (value) return value;
   } else if (read.ec == std::errc() && read.ptr == last && !text.empty()) {
     const Expr value = p_.arena->constant(type, bits);
-    const uint64_t zero_extended = dtype_bits(type) == 64 ? value->bits : value->bits & ((uint64_t{1} << dtype_bits(type)) - 1);
+    const uint64_t zero_extended =
+        dtype_bits(type) == 64 ? value->bits : value->bits & ((uint64_t{1} << dtype_bits(type)) - 1);
     if (value->bits == bits || (hex && zero_extended == bits)) return value;
   }
   s_.fail_at(place, fmt::format("'{}' is no value of {}", text, dtype_text(type)));

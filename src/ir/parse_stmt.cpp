@@ -11,8 +11,10 @@ Block Parser::block(int depth) {
     return {};
   }
   while (!s_.failed() && !s_.is("}")) {
-    if (s_.accept("define")) define();
-    else statements.push_back(stmt(depth));
+    if (s_.accept("define"))
+      define();
+    else
+      statements.push_back(stmt(depth));
   }
   s_.expect("}");
   if (s_.failed()) return {};
@@ -56,7 +58,7 @@ Stmt::Node Parser::node(int depth) {
     n.value = expr();
     return n;
   }
-  if (s_.accept("inline")) return inline_source();
+  if (s_.is("inline")) return inline_source();
   if (s_.accept("move")) return move();
   if (s_.accept("call")) return call();
   if (s_.accept("group")) {
@@ -65,7 +67,8 @@ Stmt::Node Parser::node(int depth) {
     n.body = block(depth + 1);
     return n;
   }
-  s_.fail("a statement (alloc, copy, fill, gemm, reduce, parallel, for, if, let, store, inline, move, call, group) or '}'");
+  s_.fail(
+      "a statement (alloc, copy, fill, gemm, reduce, parallel, for, if, let, store, inline, move, call, group) or '}'");
   return Alloc{0};
 }
 
@@ -101,12 +104,18 @@ Stmt::Node Parser::copy() {
   arrow();
   n.dst = region();
   while (!s_.failed()) {
-    if (s_.accept("safe")) n.safe = expr();
-    else if (s_.accept("valid")) n.valid = exprs(true);
-    else if (s_.accept("prefer")) n.prefer = choice<CopyPrefer>("any, tma, async or sync");
-    else if (s_.accept("must")) n.must = true;
-    else if (s_.accept("evict")) n.eviction = choice<Eviction>("normal, first or last");
-    else break;
+    if (s_.accept("safe"))
+      n.safe = expr();
+    else if (s_.accept("valid"))
+      n.valid = exprs(true);
+    else if (s_.accept("prefer"))
+      n.prefer = choice<CopyPrefer>("any, tma, async or sync");
+    else if (s_.accept("must"))
+      n.must = true;
+    else if (s_.accept("evict"))
+      n.eviction = choice<Eviction>("normal, first or last");
+    else
+      break;
   }
   return n;
 }
@@ -120,18 +129,24 @@ Stmt::Node Parser::gemm() {
   n.c = region();
   n.accumulate = p_.arena->boolean(true);
   while (!s_.failed()) {
-    if (s_.accept("trans_a")) n.trans_a = true;
-    else if (s_.accept("trans_b")) n.trans_b = true;
-    else if (s_.accept("accumulate")) n.accumulate = expr();
-    else if (s_.accept("split")) n.split = choice<WarpSplit>("automatic, rows, columns or square");
-    else break;
+    if (s_.accept("trans_a"))
+      n.trans_a = true;
+    else if (s_.accept("trans_b"))
+      n.trans_b = true;
+    else if (s_.accept("accumulate"))
+      n.accumulate = expr();
+    else if (s_.accept("split"))
+      n.split = choice<WarpSplit>("automatic, rows, columns or square");
+    else
+      break;
   }
   return n;
 }
 
 Stmt::Node Parser::reduce() {
   Reduce n;
-  n.op = choice<ReduceOp>("a reduction (sum, prod, max, min, max_nan, min_nan, absmax, abssum, bit_and, bit_or, bit_xor)");
+  n.op =
+      choice<ReduceOp>("a reduction (sum, prod, max, min, max_nan, min_nan, absmax, abssum, bit_and, bit_or, bit_xor)");
   n.src = region();
   arrow();
   n.dst = region();
@@ -182,19 +197,25 @@ Stmt::Node Parser::let() {
   Let n;
   n.var = var();
   s_.expect("=");
-  if (s_.accept("load")) n.read = access();
-  else n.value = expr();
+  if (s_.accept("load"))
+    n.read = access();
+  else
+    n.value = expr();
   return n;
 }
 
 Stmt::Node Parser::inline_source() {
+  refuse_source("inline source");
   Inline n;
+  s_.expect("inline");
   n.target = string("a target in quotes (cuda, hip or llvm)");
   n.text = string("the source text in quotes");
   s_.expect("(");
   while (!s_.failed() && !s_.is(")")) {
-    if (s_.kind() == Token::buffer) n.operands.emplace_back(access());
-    else n.operands.emplace_back(expr());
+    if (s_.kind() == Token::buffer)
+      n.operands.emplace_back(access());
+    else
+      n.operands.emplace_back(expr());
     if (!s_.accept(",")) break;
   }
   s_.expect(")");

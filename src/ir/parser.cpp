@@ -23,15 +23,24 @@ void Parser::header() {
 }
 
 void Parser::declaration() {
-  if (s_.accept("program")) p_.name = string("the program's name in quotes");
-  else if (s_.accept("location")) location();
-  else if (s_.accept("var")) variable();
-  else if (s_.accept("dim")) dim();
-  else if (s_.accept("buffer")) buffer();
-  else if (s_.accept("parameter")) parameter();
-  else if (s_.accept("define")) define();
-  else if (s_.accept("kernel")) kernel();
-  else s_.fail("program, location, var, dim, buffer, parameter, define or kernel");
+  if (s_.accept("program"))
+    p_.name = string("the program's name in quotes");
+  else if (s_.accept("location"))
+    location();
+  else if (s_.accept("var"))
+    variable();
+  else if (s_.accept("dim"))
+    dim();
+  else if (s_.accept("buffer"))
+    buffer();
+  else if (s_.accept("parameter"))
+    parameter();
+  else if (s_.accept("define"))
+    define();
+  else if (s_.accept("kernel"))
+    kernel();
+  else
+    s_.fail("program, location, var, dim, buffer, parameter, define or kernel");
 }
 
 void Parser::location() {
@@ -105,23 +114,36 @@ void Parser::buffer() {
     if (s_.accept("strides")) {
       b.strides = exprs(false);
       strides = true;
-    } else if (s_.accept("strided")) b.contiguous = false;
-    else if (s_.accept("in")) b.direction = Direction::in;
-    else if (s_.accept("out")) b.direction = Direction::out;
-    else if (s_.accept("inout")) b.direction = Direction::inout;
-    else if (s_.accept("argument")) b.parameter = narrow("a parameter's number");
-    else if (s_.accept("align")) b.alignment = integer("an alignment in bytes");
-    else if (s_.accept("may_alias")) b.may_alias = true;
-    else if (s_.accept("stages")) b.stages = integer("a number of stages");
-    else if (s_.accept("offset")) b.byte_offset = integer("an offset in bytes");
-    else if (s_.accept("!")) b.location = location_number();
-    else break;
+    } else if (s_.accept("strided"))
+      b.contiguous = false;
+    else if (s_.accept("in"))
+      b.direction = Direction::in;
+    else if (s_.accept("out"))
+      b.direction = Direction::out;
+    else if (s_.accept("inout"))
+      b.direction = Direction::inout;
+    else if (s_.accept("argument"))
+      b.parameter = narrow("a parameter's number");
+    else if (s_.accept("align"))
+      b.alignment = integer("an alignment in bytes");
+    else if (s_.accept("may_alias"))
+      b.may_alias = true;
+    else if (s_.accept("stages"))
+      b.stages = integer("a number of stages");
+    else if (s_.accept("offset"))
+      b.byte_offset = integer("an offset in bytes");
+    else if (s_.accept("!"))
+      b.location = location_number();
+    else
+      break;
   }
   if (s_.kind() == Token::string) b.name = string("a name");
   if (s_.failed()) return;
   declare(buffer_names_, b.name, static_cast<uint32_t>(p_.buffers.size()));
-  if (strides) p_.buffers.push_back(std::move(b));
-  else p_.add_buffer(std::move(b));
+  if (strides)
+    p_.buffers.push_back(std::move(b));
+  else
+    p_.add_buffer(std::move(b));
 }
 
 void Parser::parameter() {
@@ -151,26 +173,73 @@ void Parser::kernel() {
   s_.expect("grid");
   k.grid = exprs(false);
   hints(k.hints);
-  k.body = block(1);
+  if (s_.is("source"))
+    k.source = source_kernel();
+  else
+    k.body = block(1);
   p_.kernels.push_back(std::move(k));
+}
+
+std::shared_ptr<const SourceKernel> Parser::source_kernel() {
+  auto k = std::make_shared<SourceKernel>();
+  refuse_source("a source kernel");
+  s_.expect("source");
+  k->language = string("the language in quotes (cuda or llvm)");
+  s_.expect("entry");
+  k->entry = string("the entry point in quotes");
+  while (!s_.failed()) {
+    if (s_.accept("block"))
+      k->block = exprs(false);
+    else if (s_.accept("cluster"))
+      k->cluster = exprs(false);
+    else if (s_.accept("shared"))
+      k->shared_bytes = expr();
+    else if (s_.accept("option"))
+      k->options.push_back(string("a compiler option in quotes"));
+    else if (s_.accept("header")) {
+      std::string name = string("a header's name in quotes");
+      k->headers.emplace_back(std::move(name), string("the header's text in quotes"));
+    } else
+      break;
+  }
+  s_.expect("text");
+  k->text = string("the source text in quotes");
+  return k;
+}
+
+void Parser::refuse_source(std::string_view what) {
+  if (limits_.allow_source) return;
+  s_.fail_at(
+      s_.place(),
+      fmt::format("{} is code, and reading code was not allowed; pass ALLOW_SOURCE if the text is trusted", what),
+      Code::kSourceRefused);
 }
 
 void Parser::hints(Hints& h) {
   while (!s_.failed()) {
-    if (s_.accept("threads")) h.threads = narrow("a number of threads");
-    else if (s_.accept("threads_fixed")) h.threads_fixed = true;
-    else if (s_.accept("min_blocks")) h.min_blocks_per_sm = narrow("a number of blocks");
-    else if (s_.accept("register_cap")) h.register_cap = narrow("a number of registers");
-    else if (s_.accept("consumers")) h.consumer_warpgroups = narrow("a number of warpgroups");
-    else if (s_.accept("roles_off")) h.roles_off = true;
-    else if (s_.accept("persistent")) h.persistent = true;
-    else return;
+    if (s_.accept("threads"))
+      h.threads = narrow("a number of threads");
+    else if (s_.accept("threads_fixed"))
+      h.threads_fixed = true;
+    else if (s_.accept("min_blocks"))
+      h.min_blocks_per_sm = narrow("a number of blocks");
+    else if (s_.accept("register_cap"))
+      h.register_cap = narrow("a number of registers");
+    else if (s_.accept("consumers"))
+      h.consumer_warpgroups = narrow("a number of warpgroups");
+    else if (s_.accept("roles_off"))
+      h.roles_off = true;
+    else if (s_.accept("persistent"))
+      h.persistent = true;
+    else
+      return;
   }
 }
 
-Result<Program> parse(std::string_view text, std::string_view name, ParseLimits limits) {
+Result<Program> parse(std::string_view text, std::string_view name, ParseOptions limits) {
   if (text.size() > limits.bytes)
-    return make_error(Code::kInvalidProgram, "{}: {} bytes of program text; {} is the limit", name, text.size(), limits.bytes);
+    return make_error(Code::kInvalidProgram, "{}: {} bytes of program text; {} is the limit", name, text.size(),
+                      limits.bytes);
   return Parser(text, name, limits).run();
 }
 

@@ -13,7 +13,7 @@ namespace tilert::ir {
 
 class Parser {
  public:
-  Parser(std::string_view text, std::string_view name, ParseLimits limits) : s_(text, name), limits_(limits) {}
+  Parser(std::string_view text, std::string_view name, ParseOptions limits) : s_(text, name), limits_(limits) {}
   Result<Program> run();
 
  private:
@@ -36,6 +36,8 @@ class Parser {
   void parameter();
   void kernel();
   void hints(Hints& h);
+  std::shared_ptr<const SourceKernel> source_kernel();
+  void refuse_source(std::string_view what);
   std::string declared_name(Token kind, size_t next, std::string_view what);
   static void declare(Names& names, const std::string& name, uint32_t id);
 
@@ -47,7 +49,7 @@ class Parser {
   uint32_t location_number();
   static Reference split(std::string_view text);
   uint32_t resolve(const Names& names, size_t count, std::string_view what);
-  VarId var();                // a declared variable
+  VarId var();  // a declared variable
   BufferId buffer_reference();
   template <class E>
   E choice(std::string_view what) {
@@ -91,7 +93,7 @@ class Parser {
   void arrow();
 
   Scanner s_;
-  ParseLimits limits_;
+  ParseOptions limits_;
   Program p_;
   Names var_names_, buffer_names_;
   std::vector<Expr> definitions_;

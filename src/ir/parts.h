@@ -17,9 +17,15 @@ inline constexpr Use kRead{true, false}, kWrite{false, true}, kReadWrite{true, t
 inline Use primitive_use(const PrimitiveRow& row, size_t argument) {
   if (argument >= row.arguments.size()) return kReadWrite;
   switch (row.arguments[argument]) {
-    case 'r': case 'S': case 'G': return kRead;
-    case 'w': case 'D': case 'A': case 'H': return kWrite;
-    case 'x': case 'B': return kReadWrite;
+    case 'r':
+    case 'S':
+    case 'G': return kRead;
+    case 'w':
+    case 'D':
+    case 'A':
+    case 'H': return kWrite;
+    case 'x':
+    case 'B': return kReadWrite;
     case 'M': return row.arguments.find('A') != std::string_view::npos ? kRead : kWrite;
     default: return kNamed;
   }
@@ -46,7 +52,8 @@ void each_expr_part(N& list, V& v) {
     if (e) v.expr(e);
 }
 
-template <class V, class T> constexpr bool kIs = std::is_same_v<std::remove_const_t<V>, T>;
+template <class V, class T>
+constexpr bool kIs = std::is_same_v<std::remove_const_t<V>, T>;
 
 template <class N, class V>
 void each_tile_part(N& n, V& v) {

@@ -1,30 +1,15 @@
-// The printer. What each line means is in printer.h.
+// The printer: declarations and statements. What each line means is in printer.h.
 #include "ir/printer.h"
 
-#include <charconv>
-#include <cmath>
-#include <unordered_map>
-
-#include "ir/evaluate.h"
+#include "ir/expr_printer.h"
 #include "ir/words.h"
 
 namespace tilert::ir {
 namespace {
 
-constexpr int kMaxNodesInLine = 40;  // of one expression; what is larger is cut into definitions
-
-bool is_identifier(std::string_view text) {
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  if (text.empty() || !letter(text[0])) return false;
-  for (char c : text)
-    if (!letter(c) && !(c >= '0' && c <= '9')) return false;
-  return true;
-}
-
-class Printer {
+class Printer : ExprPrinter {
  public:
-  Printer(const Program& program, PrintOptions options)
-      : p_(program), options_(options), names_(!options.canonical), locations_(options.locations && names_) {}
+  Printer(const Program& program, PrintOptions options) : ExprPrinter(program, options) {}
 
   std::string whole() {
     out_.reserve(4096);
@@ -56,195 +41,6 @@ class Printer {
   }
 
  private:
-  // ---- text: a line is put together, then ended; definitions that it needs go out before it ----
-  void put(std::string_view text) { line_ += text; }
-  void put(int64_t number) {
-    char buffer[24];
-    const auto end = std::to_chars(buffer, buffer + sizeof buffer, number).ptr;
-    line_.append(buffer, end);
-  }
-  template <class A, class B, class... Rest>
-  void put(A a, B b, Rest... rest) {
-    put_one(a);
-    put_one(b);
-    (put_one(rest), ...);
-  }
-  void put_one(std::string_view text) { put(text); }
-  void put_one(const char* text) { put(std::string_view(text)); }
-  template <class I>
-  std::enable_if_t<std::is_integral_v<I>> put_one(I number) { put(static_cast<int64_t>(number)); }
-
-  void end_line() {
-    if (names_) out_.append(static_cast<size_t>(depth_) * 2, ' ');
-    out_ += line_;
-    out_ += '\n';
-    line_.clear();
-  }
-
-  void hex(uint64_t bits) {
-    char buffer[24];
-    const auto end = std::to_chars(buffer, buffer + sizeof buffer, bits, 16).ptr;
-    put("0x");
-    line_.append(buffer, end);
-  }
-
-  void quote(std::string_view text) {
-    static constexpr char kDigits[] = "0123456789abcdef";
-    line_ += '"';
-    for (char c : text) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (c == '"' || c == '\\') {
-        line_ += '\\';
-        line_ += c;
-      } else if (c == '\n') {
-        line_ += "\\n";
-      } else if (byte < 0x20 || byte == 0x7f) {
-        line_ += "\\x";
-        line_ += kDigits[byte >> 4];
-        line_ += kDigits[byte & 15];
-      } else {
-        line_ += c;
-      }
-    }
-    line_ += '"';
-  }
-
-  template <class List, class F>
-  void list(const List& items, F f) {
-    bool first = true;
-    for (const auto& item : items) {
-      if (!first) put(", ");
-      first = false;
-      f(item);
-    }
-  }
-
-  void reference(char sigil, std::string_view name, uint32_t id) {
-    line_ += sigil;
-    if (names_ && is_identifier(name)) put(name, ".");
-    put(static_cast<int64_t>(id));
-  }
-  void var(VarId id) {
-    if (id == kNoVar) return put("_");
-    reference('%', id < p_.vars.size() ? std::string_view(p_.vars[id].name) : std::string_view(), id);
-  }
-  void buffer(BufferId id) {
-    if (id == kNoBuffer) return put("_");
-    reference('@', id < p_.buffers.size() ? std::string_view(p_.buffers[id].name) : std::string_view(), id);
-  }
-  // A name that the reference cannot carry.
-  void odd_name(std::string_view name) {
-    if (!names_ || name.empty() || is_identifier(name)) return;
-    put(" ");
-    quote(name);
-  }
-
-  // ---- expressions ----
-
-  void expr(Expr e) {
-    if (!e) return put("_");
-    if (e->arity) measure(e);
-    spell(e);
-  }
-
-  // Gives every node under e a size in printed nodes, and a definition to those that would be too large.
-  void measure(Expr root) {
-    if (sizes_.count(root)) return;
-    std::vector<std::pair<Expr, int>> stack{{root, 0}};
-    while (!stack.empty()) {
-      auto& [e, next] = stack.back();
-      if (next < e->arity) {
-        const Expr operand = e->operand[next++];
-        if (operand->arity && !sizes_.count(operand)) stack.emplace_back(operand, 0);
-        continue;
-      }
-      const Expr node = e;
-      stack.pop_back();
-      int size = 1;
-      for (int i = 0; i < node->arity; ++i) size += node->operand[i]->arity ? sizes_[node->operand[i]] : 1;
-      if (size > kMaxNodesInLine) {
-        define(node);
-        size = 1;
-      }
-      sizes_[node] = size;
-    }
-  }
-
-  void define(Expr e) {
-    std::string kept;
-    kept.swap(line_);
-    const auto number = static_cast<int64_t>(definitions_.size());
-    put("define $", number, " = ");
-    spell(e);
-    end_line();
-    definitions_[e] = number;
-    line_.swap(kept);
-  }
-
-  void spell(Expr e) {
-    if (e->is_constant()) return constant(*e);
-    if (e->is_variable()) return var(e->var());
-    if (!definitions_.empty()) {
-      const auto found = definitions_.find(e);
-      if (found != definitions_.end()) return put("$", found->second);
-    }
-    put(op_row(e->op).text);
-    if (e->op == Op::cast || e->op == Op::reinterpret) put("<", dtype_text(e->dtype), ">");
-    put("(");
-    for (int i = 0; i < e->arity; ++i) {
-      if (i) put(", ");
-      spell(e->operand[i]);
-    }
-    put(")");
-  }
-
-  void constant(const Node& node) {
-    if (node.dtype == DType::index) return put(node.as_int());
-    if (node.dtype == DType::boolean) return put(node.bits ? "true" : "false");
-    put(dtype_text(node.dtype), "(");
-    if (dtype_is_float(node.dtype)) {
-      hex(node.bits);
-      if (names_ && can_evaluate(node.dtype)) comment(bits_to_double(node.dtype, node.bits));
-    } else if (dtype_is_signed(node.dtype)) {
-      put(node.as_int());
-    } else {
-      char buffer[24];
-      line_.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, node.bits).ptr);
-    }
-    put(")");
-  }
-
-  void comment(double value) {
-    char buffer[40];
-    const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, 9).ptr;
-    put(" /*");
-    line_.append(buffer, end);
-    put("*/");
-  }
-
-  void exprs(const std::vector<Expr>& items) {
-    put("[");
-    list(items, [&](Expr e) { expr(e); });
-    put("]");
-  }
-
-  void region(const Region& r) {
-    buffer(r.buffer);
-    put("[");
-    const size_t rank = std::max(r.offsets.size(), r.extents.size());
-    for (size_t d = 0; d < rank; ++d) {
-      if (d) put(", ");
-      expr(d < r.offsets.size() ? r.offsets[d] : nullptr);
-      put(":", d < r.extents.size() ? r.extents[d] : 0);
-    }
-    put("]");
-  }
-
-  void access(const Access& a) {
-    buffer(a.buffer);
-    exprs(a.indices);
-  }
-
   // ---- declarations ----
 
   void location_table() {
@@ -276,8 +72,10 @@ class Printer {
     if (d.value) put(" = ", *d.value);
     if (d.divisible != 1) put(" divisible ", d.divisible);
     for (const Bucket& b : d.buckets) {
-      if (b.kind == Bucket::Kind::range) put(" range ", b.low, " ", b.high);
-      else put(" divisor ", b.divisor);
+      if (b.kind == Bucket::Kind::range)
+        put(" range ", b.low, " ", b.high);
+      else
+        put(" divisor ", b.divisor);
     }
     end_line();
   }
@@ -335,8 +133,42 @@ class Printer {
     if (h.consumer_warpgroups) put(" consumers ", h.consumer_warpgroups);
     if (h.roles_off) put(" roles_off");
     if (h.persistent) put(" persistent");
-    block(k.body);
+    if (k.source)
+      source(*k.source);
+    else
+      block(k.body);
     end_line();
+  }
+
+  void source(const SourceKernel& k) {
+    put(" source ");
+    quote(k.language);
+    put(" entry ");
+    quote(k.entry);
+    if (!k.block.empty()) {
+      put(" block ");
+      exprs(k.block);
+    }
+    if (!k.cluster.empty()) {
+      put(" cluster ");
+      exprs(k.cluster);
+    }
+    if (k.shared_bytes) {
+      put(" shared ");
+      expr(k.shared_bytes);
+    }
+    for (const std::string& option : k.options) {
+      put(" option ");
+      quote(option);
+    }
+    for (const auto& [name, text] : k.headers) {
+      put(" header ");
+      quote(name);
+      put(" ");
+      quote(text);
+    }
+    put(" text ");
+    quote(k.text);
   }
 
   // ---- statements ----
@@ -479,9 +311,7 @@ class Printer {
   void argument(const CallArg& arg) {
     switch (arg.kind) {
       case CallArg::Kind::value: return expr(arg.value);
-      case CallArg::Kind::address:
-        put("address ");
-        return access(arg.at);
+      case CallArg::Kind::address: put("address "); return access(arg.at);
       case CallArg::Kind::registers:
         put("registers ");
         access(arg.at);
@@ -494,14 +324,6 @@ class Printer {
     quote(n.comment);
     block(n.body);
   }
-
-  const Program& p_;
-  const PrintOptions options_;
-  const bool names_, locations_;
-  int depth_ = 0;
-  std::string out_, line_;
-  std::unordered_map<Expr, int> sizes_;
-  std::unordered_map<Expr, int64_t> definitions_;
 };
 
 }  // namespace

@@ -47,8 +47,10 @@ class Cloner {
     }
     for (const Parameter& p : from_.parameters) {
       Parameter copy = p;
-      if (p.kind == Parameter::Kind::tensor) copy.buffer = buffer(p.buffer);
-      else copy.var = var(p.var);
+      if (p.kind == Parameter::Kind::tensor)
+        copy.buffer = buffer(p.buffer);
+      else
+        copy.var = var(p.var);
       if (canonical_) copy.name.clear();
       to_.parameters.push_back(std::move(copy));
     }
@@ -111,12 +113,23 @@ class Cloner {
       decltype(look)& f;
       explicit Look(decltype(look)& f_) : f(f_) {}
       void expr(const Expr& e) { f(e); }
-      void region(const Region& r, Use) { for (Expr e : r.offsets) f(e); }
-      void access(const Access& a, Use) { for (Expr e : a.indices) f(e); }
-      void block(const Block& b) { for (const StmtPtr& s : b) each_part(*s, *this); }
+      void region(const Region& r, Use) {
+        for (Expr e : r.offsets) f(e);
+      }
+      void access(const Access& a, Use) {
+        for (Expr e : a.indices) f(e);
+      }
+      void block(const Block& b) {
+        for (const StmtPtr& s : b) each_part(*s, *this);
+      }
     } visitor(look);
     for (const Kernel& k : from_.kernels) {
       for (Expr e : k.grid) look(e);
+      if (k.source) {
+        for (Expr e : k.source->block) look(e);
+        for (Expr e : k.source->cluster) look(e);
+        look(k.source->shared_bytes);
+      }
       visitor.block(k.body);
     }
     for (BufferId b = 0; b < from_.buffers.size(); ++b) {
@@ -135,6 +148,13 @@ class Cloner {
     Kernel copied = k;
     for (VarId& v : copied.block_vars) v = var(v);
     each(copied.grid);
+    if (k.source) {
+      auto source = std::make_shared<SourceKernel>(*k.source);
+      each(source->block);
+      each(source->cluster);
+      if (source->shared_bytes) source->shared_bytes = copy(source->shared_bytes);
+      copied.source = std::move(source);
+    }
     block(copied.body);
     to_.kernels.push_back(std::move(copied));
   }
@@ -218,9 +238,12 @@ BufferId Program::add_buffer(Buffer buffer) {
     buffer.strides.assign(buffer.shape.size(), arena->index(1));
     for (size_t i = buffer.shape.size() - 1; i-- > 0;) {
       const Expr inner = buffer.strides[i + 1], extent = buffer.shape[i + 1];
-      if (is_one(inner)) buffer.strides[i] = extent;
-      else if (inner->is_constant() && extent->is_constant()) buffer.strides[i] = arena->index(product(inner, extent));
-      else buffer.strides[i] = arena->make(Op::mul, {extent, inner});
+      if (is_one(inner))
+        buffer.strides[i] = extent;
+      else if (inner->is_constant() && extent->is_constant())
+        buffer.strides[i] = arena->index(product(inner, extent));
+      else
+        buffer.strides[i] = arena->make(Op::mul, {extent, inner});
     }
     buffer.contiguous = true;
   }
@@ -240,9 +263,12 @@ bool has_default_strides(const Buffer& b) {
     }
     const Expr inner = b.strides[i + 1], extent = b.shape[i + 1];
     bool fits;
-    if (is_one(inner)) fits = stride == extent;
-    else if (inner->is_constant() && extent->is_constant()) fits = stride->is_constant() && stride->as_int() == product(inner, extent);
-    else fits = stride->op == Op::mul && stride->operand[0] == extent && stride->operand[1] == inner;
+    if (is_one(inner))
+      fits = stride == extent;
+    else if (inner->is_constant() && extent->is_constant())
+      fits = stride->is_constant() && stride->as_int() == product(inner, extent);
+    else
+      fits = stride->op == Op::mul && stride->operand[0] == extent && stride->operand[1] == inner;
     if (!fits) return false;
   }
   return true;

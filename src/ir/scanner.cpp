@@ -57,9 +57,11 @@ void Scanner::advance() {
   if (is_digit(c) || c == '-') return scan_number();
   const bool sigil = c == '%' || c == '@' || c == '$';
   size_t length = sigil ? 1 : 0;
-  while (position_ + length < text_.size() && (is_word(text_[position_ + length]) || (sigil && text_[position_ + length] == '.')))
+  while (position_ + length < text_.size() &&
+         (is_word(text_[position_ + length]) || (sigil && text_[position_ + length] == '.')))
     ++length;
-  if (sigil && length > 1) return take(c == '%' ? Token::variable : c == '@' ? Token::buffer : Token::defined, length, 1);
+  if (sigil && length > 1)
+    return take(c == '%' ? Token::variable : c == '@' ? Token::buffer : Token::defined, length, 1);
   if (!sigil && length == 1 && c == '_') return take(Token::mark, 1);
   if (!sigil && length > 0) return take(Token::word, length);
   if (std::string_view("()[]{}<>,:=!").find(c) != std::string_view::npos) return take(Token::mark, 1);

@@ -27,11 +27,13 @@ class Scanner {
   Scanner(std::string_view text, std::string_view name) : text_(text), name_(name) { advance(); }
 
   Token kind() const { return kind_; }
-  std::string_view text() const { return token_; }   // without sigil; a string's raw inside
-  std::string unquoted() const;                      // of a string token
-  size_t place() const { return start_; }            // byte offset, for fail_at
+  std::string_view text() const { return token_; }  // without sigil; a string's raw inside
+  std::string unquoted() const;                     // of a string token
+  size_t place() const { return start_; }           // byte offset, for fail_at
   void advance();
-  bool is(std::string_view mark_or_word) const { return (kind_ == Token::mark || kind_ == Token::word) && token_ == mark_or_word; }
+  bool is(std::string_view mark_or_word) const {
+    return (kind_ == Token::mark || kind_ == Token::word) && token_ == mark_or_word;
+  }
   // Steps over it when it is there.
   bool accept(std::string_view mark_or_word);
   void expect(std::string_view mark_or_word);

@@ -14,16 +14,14 @@ struct ReduceRow {
 };
 // In the order of ReduceOp.
 constexpr ReduceRow kRows[] = {
-    {Op::add, false, true, true, false},     // sum
-    {Op::mul, false, true, true, false},     // prod
-    {Op::max, false, true, true, false},     // max
-    {Op::min, false, true, true, false},     // min
-    {Op::max_nan, false, true, false, false},
-    {Op::min_nan, false, true, false, false},
-    {Op::max, true, true, true, false},      // absmax
-    {Op::add, true, true, true, false},      // abssum
-    {Op::bit_and, false, false, true, true},
-    {Op::bit_or, false, false, true, true},
+    {Op::add, false, true, true, false},  // sum
+    {Op::mul, false, true, true, false},  // prod
+    {Op::max, false, true, true, false},  // max
+    {Op::min, false, true, true, false},  // min
+    {Op::max_nan, false, true, false, false}, {Op::min_nan, false, true, false, false},
+    {Op::max, true, true, true, false},  // absmax
+    {Op::add, true, true, true, false},  // abssum
+    {Op::bit_and, false, false, true, true},  {Op::bit_or, false, false, true, true},
     {Op::bit_xor, false, false, true, true},
 };
 const ReduceRow& row(ReduceOp op) { return kRows[static_cast<size_t>(op)]; }
@@ -60,7 +58,10 @@ uint64_t reduce_identity(ReduceOp op, DType accumulator) {
     case ReduceOp::max_nan: return extreme(accumulator, false);
     case ReduceOp::min:
     case ReduceOp::min_nan: return extreme(accumulator, true);
-    case ReduceOp::bit_and: return accumulator == DType::boolean ? 1 : dtype_is_signed(accumulator) ? ~uint64_t{0} : extreme(accumulator, true);
+    case ReduceOp::bit_and:
+      return accumulator == DType::boolean  ? 1
+             : dtype_is_signed(accumulator) ? ~uint64_t{0}
+                                            : extreme(accumulator, true);
     case ReduceOp::sum:
     case ReduceOp::absmax:
     case ReduceOp::abssum:

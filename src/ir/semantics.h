@@ -12,7 +12,8 @@ DType gemm_operand_dtype(DType a, DType b);
 // The dtype in which a reduction into `dst` accumulates: f32 for 16- and 8-bit floats, else dst's own.
 DType reduce_accumulator(DType dst);
 
-// The operation that combines the accumulator with an element; absmax and abssum take the element's absolute value first.
+// The operation that combines the accumulator with an element; absmax and abssum take the element's absolute value
+// first.
 Op reduce_combine(ReduceOp op);
 bool reduce_takes_absolute(ReduceOp op);
 

@@ -126,22 +126,24 @@ void for_each_expr(const Stmt& stmt, const std::function<void(Expr)>& f) {
 void for_each_node(Expr expr, const std::function<void(Expr)>& f) {
   if (expr->arity == 0) return f(expr);
   std::unordered_set<Expr> seen;
-  postorder(expr, [&](Expr e) { return seen.count(e) != 0; },
-            [&](Expr e) {
-              seen.insert(e);
-              f(e);
-            });
+  postorder(
+      expr, [&](Expr e) { return seen.count(e) != 0; },
+      [&](Expr e) {
+        seen.insert(e);
+        f(e);
+      });
 }
 
 Expr rewrite_expr(Arena& arena, Expr expr, const std::function<Expr(Expr)>& f) {
   if (expr->arity == 0) return f(expr);
   std::unordered_map<Expr, Expr> memo;
-  postorder(expr, [&](Expr e) { return memo.count(e) != 0; },
-            [&](Expr e) {
-              Expr operands[3] = {};
-              for (int i = 0; i < e->arity; ++i) operands[i] = memo.find(e->operand[i])->second;
-              memo.emplace(e, f(with_operands(arena, e, operands)));
-            });
+  postorder(
+      expr, [&](Expr e) { return memo.count(e) != 0; },
+      [&](Expr e) {
+        Expr operands[3] = {};
+        for (int i = 0; i < e->arity; ++i) operands[i] = memo.find(e->operand[i])->second;
+        memo.emplace(e, f(with_operands(arena, e, operands)));
+      });
   return memo.find(expr)->second;
 }
 

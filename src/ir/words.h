@@ -1,5 +1,5 @@
-// The words that .tir uses for enumerated things, in the order of their enums; the printer writes them, the parser reads
-// them, messages borrow them.
+// The words that .tir uses for enumerated things, in the order of their enums; the printer writes them, the parser
+// reads them, messages borrow them.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ inline constexpr std::string_view kPreferWords[] = {"any", "tma", "async", "sync
 inline constexpr std::string_view kEvictionWords[] = {"normal", "first", "last"};
 inline constexpr std::string_view kSplitWords[] = {"automatic", "rows", "columns", "square"};
 inline constexpr std::string_view kForWords[] = {"serial", "unrolled", "pipelined"};
-inline constexpr std::string_view kReduceWords[] = {"sum",    "prod",    "max",     "min",    "max_nan", "min_nan",
-                                                    "absmax", "abssum",  "bit_and", "bit_or", "bit_xor"};
+inline constexpr std::string_view kReduceWords[] = {"sum",    "prod",   "max",     "min",    "max_nan", "min_nan",
+                                                    "absmax", "abssum", "bit_and", "bit_or", "bit_xor"};
 
 inline std::span<const std::string_view> words(VarKind) { return kVarKindWords; }
 inline std::span<const std::string_view> words(Scope) { return kScopeWords; }

@@ -52,7 +52,9 @@ uint64_t f64(double value) {
 // What the integer rows must give, in plain arithmetic wide enough not to wrap.
 std::optional<int64_t> expected_integer(Op op, int64_t x, int64_t y, int width, bool is_signed) {
   const int64_t count = y & ((1 << width) - 1);
-  const auto floor_div = [](int64_t a, int64_t b) { return static_cast<int64_t>(std::floor(static_cast<double>(a) / static_cast<double>(b))); };
+  const auto floor_div = [](int64_t a, int64_t b) {
+    return static_cast<int64_t>(std::floor(static_cast<double>(a) / static_cast<double>(b)));
+  };
   switch (op) {
     case Op::add: return x + y;
     case Op::sub: return x - y;
@@ -171,7 +173,8 @@ TEST(Evaluate, FloatsBecomeIntegersByTruncationAndSaturation) {
 }
 
 TEST(Evaluate, WideIntegersRoundOnceToNarrowFloats) {
-  // 2^60 + 2^52 is a tie of bf16 and rounds down to even; one more makes it round up, which a detour through double loses.
+  // 2^60 + 2^52 is a tie of bf16 and rounds down to even; one more makes it round up, which a detour through double
+  // loses.
   const uint64_t tie = (uint64_t{1} << 60) + (uint64_t{1} << 52);
   EXPECT_EQ(convert(DType::int64, DType::bf16, tie), 0x5d80u);
   EXPECT_EQ(convert(DType::int64, DType::bf16, tie + 1), 0x5d81u);
@@ -213,7 +216,8 @@ TEST(Evaluate, HalfFloatsAreTheNearestToTheExactResult) {
 TEST(Evaluate, FusedMultiplyAddRoundsOnce) {
   std::mt19937_64 random(3);
   for (int i = 0; i < 200000; ++i) {
-    const uint32_t a = static_cast<uint32_t>(random()), b = static_cast<uint32_t>(random()), c = static_cast<uint32_t>(random());
+    const uint32_t a = static_cast<uint32_t>(random()), b = static_cast<uint32_t>(random()),
+                   c = static_cast<uint32_t>(random());
     const float want = std::fma(as_f32(a), as_f32(b), as_f32(c));
     const uint64_t got = scalar_function(Op::fma, DType::f32, DType::f32)(a, b, c);
     ASSERT_EQ(got, std::isnan(want) ? 0x7fc00000u : f32(want)) << std::hex << a << " " << b << " " << c;
@@ -243,11 +247,16 @@ TEST(Evaluate, NegationAndAbsoluteValueOnlyTouchTheSign) {
 TEST(Evaluate, TheThreadsRoundingModeAndFlushToZeroChangeNothing) {
   const uint64_t tenth = f32(0.1f), third = f32(1.f / 3), tiny = 1;  // tiny: the least subnormal
   const auto all = [&] {
-    return std::vector<uint64_t>{run(Op::add, DType::f32, tenth, third), run(Op::div, DType::f32, tenth, third),
-                                 run(Op::exp, DType::f32, third),       run(Op::round, DType::f32, f32(2.5f)),
-                                 run(Op::add, DType::f32, tiny, tiny),  run(Op::fma, DType::f32, tenth, third, tenth),
-                                 run(Op::mul, DType::f64, f64(0.1), f64(0.3)), convert(DType::f64, DType::f32, f64(0.1)),
-                                 convert(DType::f64, DType::bf16, f64(0.1)),   convert(DType::int64, DType::f32, 0x7fffffffffull)};
+    return std::vector<uint64_t>{run(Op::add, DType::f32, tenth, third),
+                                 run(Op::div, DType::f32, tenth, third),
+                                 run(Op::exp, DType::f32, third),
+                                 run(Op::round, DType::f32, f32(2.5f)),
+                                 run(Op::add, DType::f32, tiny, tiny),
+                                 run(Op::fma, DType::f32, tenth, third, tenth),
+                                 run(Op::mul, DType::f64, f64(0.1), f64(0.3)),
+                                 convert(DType::f64, DType::f32, f64(0.1)),
+                                 convert(DType::f64, DType::bf16, f64(0.1)),
+                                 convert(DType::int64, DType::f32, 0x7fffffffffull)};
   };
   const auto want = all();
   for (int mode : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
@@ -275,7 +284,8 @@ TEST(Evaluate, TypesThatAreOnlyStoredHaveNoEvaluation) {
 }
 
 TEST(Evaluate, ElementsSurviveMemory) {
-  for (DType dtype : {DType::boolean, DType::int8, DType::uint8, DType::int16, DType::int32, DType::int64, DType::f16, DType::f32}) {
+  for (DType dtype :
+       {DType::boolean, DType::int8, DType::uint8, DType::int16, DType::int32, DType::int64, DType::f16, DType::f32}) {
     unsigned char memory[8] = {};
     const uint64_t bits = dtype == DType::boolean ? 1 : dtype_is_signed(dtype) ? static_cast<uint64_t>(-5) : 0x7b;
     store_element(dtype, memory, bits);

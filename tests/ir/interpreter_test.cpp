@@ -8,33 +8,24 @@
 #include <random>
 
 #include "ir/evaluate.h"
-#include "ir/parser.h"
+#include "ir/interpreter_support.h"
 #include "ir/sample_programs.h"
 
 namespace tilert::ir {
 namespace {
 
-template <class T>
-HostArgument tensor(std::vector<T>& data) {
-  return HostArgument{data.data(), static_cast<int64_t>(data.size() * sizeof(T)), {}, 0};
-}
+using samples::error_of;
+using samples::program;
+using samples::tensor;
 
-Program program(const std::string& text) {
-  auto p = parse("tir 1\n" + text, "t");
-  EXPECT_TRUE(p) << (p ? "" : p.error().message);
-  return p ? std::move(*p) : Program{};
-}
-
-std::string error_of(const Program& p, const HostArguments& arguments) {
-  const Status status = interpret(p, arguments);
-  return status ? "no error" : status.error().message;
-}
-
-// One f32 tensor A [n] in and one B [m] out, a block; `body` may name %i %j loops, %v %w lets, @s shared [16], @f fragment [4, 4].
+// One f32 tensor A [n] in and one B [m] out, a block; `body` may name %i %j loops, %v %w lets, @s shared [16], @f
+// fragment [4, 4].
 std::string with_body(const std::string& body) {
-  return "var %N dim index\nvar %M dim index\nvar %x block index\nvar %i loop index\nvar %j loop index\nvar %v let f32\nvar %w let f32\n"
+  return "var %N dim index\nvar %M dim index\nvar %x block index\nvar %i loop index\nvar %j loop index\nvar %v let "
+         "f32\nvar %w let f32\n"
          "dim %N\ndim %M\n"
-         "buffer @A global f32 [%N] in argument 0\nbuffer @B global f32 [%M] inout argument 1\nbuffer @s shared f32 [16]\n"
+         "buffer @A global f32 [%N] in argument 0\nbuffer @B global f32 [%M] inout argument 1\nbuffer @s shared f32 "
+         "[16]\n"
          "buffer @f fragment f32 [4, 4]\nbuffer @r fragment f32 [4]\nbuffer @acc var f32 []\n"
          "parameter tensor @A \"A\"\nparameter tensor @B \"B\"\nkernel \"k\" (%x) grid [1] {\n" +
          body + "\n}\n";
@@ -46,7 +37,8 @@ struct Outcome {
 };
 Outcome run(const std::string& body, std::vector<float> in, std::vector<float> out) {
   const Program p = program(with_body(body));
-  HostArguments arguments{{tensor(in), tensor(out)}, {static_cast<int64_t>(in.size()), static_cast<int64_t>(out.size())}};
+  HostArguments arguments{{tensor(in), tensor(out)},
+                          {static_cast<int64_t>(in.size()), static_cast<int64_t>(out.size())}};
   return {error_of(p, arguments), out};
 }
 std::vector<float> ramp(size_t n) {
@@ -99,35 +91,53 @@ TEST(Interpreter, AnEmptyGridAndAnEmptySumAreSuccesses) {
 }
 
 TEST(Interpreter, CopiesPadWithTheSafeValueAndDropWhatIsOutside) {
-  EXPECT_EQ(run("alloc @s copy @A[2:16] -> @s[0:16] safe f32(9.0) copy @s[0:16] -> @B[-1:16]", ramp(5), std::vector<float>(6)).out,
-            (std::vector<float>{4, 5, 9, 9, 9, 9}));
-  EXPECT_EQ(run("alloc @s copy @A[0:16] -> @s[0:16] valid [2] copy @s[0:16] -> @B[0:16] valid [3]", ramp(16), std::vector<float>(5, -1)).out,
+  EXPECT_EQ(
+      run("alloc @s copy @A[2:16] -> @s[0:16] safe f32(9.0) copy @s[0:16] -> @B[-1:16]", ramp(5), std::vector<float>(6))
+          .out,
+      (std::vector<float>{4, 5, 9, 9, 9, 9}));
+  EXPECT_EQ(run("alloc @s copy @A[0:16] -> @s[0:16] valid [2] copy @s[0:16] -> @B[0:16] valid [3]", ramp(16),
+                std::vector<float>(5, -1))
+                .out,
             (std::vector<float>{1, 2, 0, -1, -1}));
 }
 
 TEST(Interpreter, ACopyWithinATileReadsBeforeItWrites) {
-  EXPECT_EQ(run("alloc @s copy @A[0:16] -> @s[0:16] copy @s[0:15] -> @s[1:15] copy @s[0:4] -> @B[0:4]", ramp(16), std::vector<float>(4)).out,
+  EXPECT_EQ(run("alloc @s copy @A[0:16] -> @s[0:16] copy @s[0:15] -> @s[1:15] copy @s[0:4] -> @B[0:4]", ramp(16),
+                std::vector<float>(4))
+                .out,
             (std::vector<float>{1, 1, 2, 3}));
 }
 
 TEST(Interpreter, ReductionsFoldEachElementOnceAndASeedOnce) {
-  const std::string load = "alloc @s alloc @f alloc @r copy @A[0:16] -> @s[0:16] "
-                           "parallel (%i : 4, %j : 4) { let %v = load @s[add(mul(%i, 4), %j)] store @f[%i, %j] = %v } ";
-  EXPECT_EQ(run(load + "reduce sum @f[0:4, 0:4] -> @r[0:4] dim 1 copy @r[0:4] -> @B[0:4]", ramp(16), std::vector<float>(4)).out,
-            (std::vector<float>{10, 26, 42, 58}));
-  EXPECT_EQ(run(load + "reduce sum @f[0:4, 0:4] -> @r[0:4] dim 0 copy @r[0:4] -> @B[0:4]", ramp(16), std::vector<float>(4)).out,
-            (std::vector<float>{28, 32, 36, 40}));
-  EXPECT_EQ(run(load + "fill @r[0:4] = f32(100.0) reduce max @f[0:4, 0:2] -> @r[0:4] dim 1 accumulate copy @r[0:4] -> @B[0:4]", ramp(16), std::vector<float>(4)).out,
-            (std::vector<float>(4, 100)));
-  EXPECT_EQ(run(load + "reduce min @f[0:4, 0:0] -> @r[0:4] dim 1 copy @r[0:4] -> @B[0:4]", ramp(16), std::vector<float>(4)).out,
-            (std::vector<float>(4, INFINITY)));
+  const std::string load =
+      "alloc @s alloc @f alloc @r copy @A[0:16] -> @s[0:16] "
+      "parallel (%i : 4, %j : 4) { let %v = load @s[add(mul(%i, 4), %j)] store @f[%i, %j] = %v } ";
+  EXPECT_EQ(
+      run(load + "reduce sum @f[0:4, 0:4] -> @r[0:4] dim 1 copy @r[0:4] -> @B[0:4]", ramp(16), std::vector<float>(4))
+          .out,
+      (std::vector<float>{10, 26, 42, 58}));
+  EXPECT_EQ(
+      run(load + "reduce sum @f[0:4, 0:4] -> @r[0:4] dim 0 copy @r[0:4] -> @B[0:4]", ramp(16), std::vector<float>(4))
+          .out,
+      (std::vector<float>{28, 32, 36, 40}));
+  EXPECT_EQ(
+      run(load +
+              "fill @r[0:4] = f32(100.0) reduce max @f[0:4, 0:2] -> @r[0:4] dim 1 accumulate copy @r[0:4] -> @B[0:4]",
+          ramp(16), std::vector<float>(4))
+          .out,
+      (std::vector<float>(4, 100)));
+  EXPECT_EQ(
+      run(load + "reduce min @f[0:4, 0:0] -> @r[0:4] dim 1 copy @r[0:4] -> @B[0:4]", ramp(16), std::vector<float>(4))
+          .out,
+      (std::vector<float>(4, INFINITY)));
 }
 
 TEST(Interpreter, HalfReductionsAccumulateInSinglePrecision) {
   const Program p = program(
       "var %x block index\nbuffer @A global f16 [4096] in argument 0\nbuffer @B global f16 [1] out argument 1\n"
       "buffer @f fragment f16 [4096]\nbuffer @r fragment f16 [1]\nparameter tensor @A\nparameter tensor @B\n"
-      "kernel \"k\" (%x) grid [1] { alloc @f alloc @r copy @A[0:4096] -> @f[0:4096] reduce sum @f[0:4096] -> @r[0:1] dim 0 "
+      "kernel \"k\" (%x) grid [1] { alloc @f alloc @r copy @A[0:4096] -> @f[0:4096] reduce sum @f[0:4096] -> @r[0:1] "
+      "dim 0 "
       "copy @r[0:1] -> @B[0:1] }");
   std::vector<uint16_t> a(4096, f32_to_f16(1)), b(1);
   ASSERT_EQ(error_of(p, {{tensor(a), tensor(b)}, {}}), "no error");
@@ -138,7 +148,10 @@ TEST(Interpreter, LoopsCountUpAndDownAndRunZeroTimes) {
   const std::string start = "alloc @acc fill @acc[] = f32(0.0) ";
   const std::string end = " let %w = load @acc[] store @B[0] = %w";
   const auto sum = [&](const std::string& loop) {
-    return run(start + "for " + loop + " { let %v = load @acc[] store @acc[] = fma(%v, f32(10.0), cast<f32>(%i)) }" + end, ramp(1), {0}).out[0];
+    return run(start + "for " + loop + " { let %v = load @acc[] store @acc[] = fma(%v, f32(10.0), cast<f32>(%i)) }" +
+                   end,
+               ramp(1), {0})
+        .out[0];
   };
   EXPECT_EQ(sum("serial %i = 1 to 4"), 123);
   EXPECT_EQ(sum("serial %i = 4 to 1 step -1"), 432);
@@ -149,18 +162,23 @@ TEST(Interpreter, LoopsCountUpAndDownAndRunZeroTimes) {
 }
 
 TEST(Interpreter, ALetKeepsTheOldValue) {
-  EXPECT_EQ(run("let %v = load @A[0] store @B[0] = f32(7.0) let %w = load @B[0] store @B[0] = f32(0.0) store @B[1] = add(%v, %w)", {1}, {0, 0}).out,
+  EXPECT_EQ(run("let %v = load @A[0] store @B[0] = f32(7.0) let %w = load @B[0] store @B[0] = f32(0.0) store @B[1] = "
+                "add(%v, %w)",
+                {1}, {0, 0})
+                .out,
             (std::vector<float>{0, 8}));
 }
 
 TEST(Interpreter, ElementsOutsideOfATensorReadZeroAndStoresThereAreDropped) {
-  EXPECT_EQ(run("let %v = load @A[5] let %w = load @A[-1] store @B[2] = f32(9.0) store @B[0] = add(%v, %w)", {1}, {3, 4}).out,
-            (std::vector<float>{0, 4}));
+  EXPECT_EQ(
+      run("let %v = load @A[5] let %w = load @A[-1] store @B[2] = f32(9.0) store @B[0] = add(%v, %w)", {1}, {3, 4}).out,
+      (std::vector<float>{0, 4}));
 }
 
 TEST(Interpreter, StridesOfTheProgramAndOfTheArgumentAreFollowed) {
   const Program p = program(
-      "var %x block index\nbuffer @A global f32 [2, 3] strides [1, 2] strided in argument 0\nbuffer @B global f32 [2, 3] out argument 1\n"
+      "var %x block index\nbuffer @A global f32 [2, 3] strides [1, 2] strided in argument 0\nbuffer @B global f32 [2, "
+      "3] out argument 1\n"
       "buffer @s shared f32 [2, 3]\nparameter tensor @A\nparameter tensor @B\n"
       "kernel \"k\" (%x) grid [1] { alloc @s copy @A[0:2, 0:3] -> @s[0:2, 0:3] copy @s[0:2, 0:3] -> @B[0:2, 0:3] }");
   std::vector<float> a = ramp(6), b(6);
@@ -174,24 +192,43 @@ TEST(Interpreter, StridesOfTheProgramAndOfTheArgumentAreFollowed) {
 
 TEST(Interpreter, ReadingWhatWasNeverWrittenNamesBufferAndOperation) {
   Outcome r = run("1: alloc @s 2: fill @s[0:15] = f32(1.0) 3: copy @s[0:16] -> @B[0:16]", {1}, {0});
-  EXPECT_EQ(r.error, "operation 3: element 15 of 's' is read, but nothing was ever written there; fill, clear or copy into it first");
-  r = run("alloc @acc for serial %i = 0 to 2 { alloc @acc if eq(%i, 0) { store @acc[] = f32(1.0) } 9: let %v = load @acc[] }", {1}, {0});
-  EXPECT_NE(r.error.find("operation 9: element 0 of 'acc' is read"), std::string::npos) << "alloc makes it undefined again: " << r.error;
+  EXPECT_EQ(
+      r.error,
+      "operation 3: element 15 of 's' is read, but nothing was ever written there; fill, clear or copy into it first");
+  r =
+      run("alloc @acc for serial %i = 0 to 2 { alloc @acc if eq(%i, 0) { store @acc[] = f32(1.0) } 9: let %v = load "
+          "@acc[] }",
+          {1}, {0});
+  EXPECT_NE(r.error.find("operation 9: element 0 of 'acc' is read"), std::string::npos)
+      << "alloc makes it undefined again: " << r.error;
 }
 
 TEST(Interpreter, LeavingATileNamesTheElement) {
   EXPECT_EQ(run("4: fill @s[4:16] = f32(0.0)", {1}, {0}).error, "operation 4: [16] is outside of 's'");
-  EXPECT_EQ(run("alloc @s fill @s[0:16] = f32(0.0) 5: let %v = load @s[-1]", {1}, {0}).error, "operation 5: [-1] is outside of 's'");
+  EXPECT_EQ(run("alloc @s fill @s[0:16] = f32(0.0) 5: let %v = load @s[-1]", {1}, {0}).error,
+            "operation 5: [-1] is outside of 's'");
 }
 
 TEST(Interpreter, PointsOfAParallelMayNotTouchEachOthersElements) {
-  EXPECT_NE(run("alloc @s parallel (%i : 4) { store @s[div(%i, 2)] = f32(1.0) }", {1}, {0}).error.find("write each element from one point"), std::string::npos);
-  EXPECT_NE(run("alloc @s fill @s[0:16] = f32(0.0) parallel (%i : 4) { let %v = load @s[add(%i, 1)] store @s[%i] = %v }", {1}, {0}).error.find("'s'"), std::string::npos);
-  EXPECT_EQ(run("alloc @s fill @s[0:16] = f32(0.0) parallel (%i : 4) { let %v = load @s[%i] store @s[%i] = %v let %w = load @s[9] }", {1}, {0}).error, "no error");
+  EXPECT_NE(run("alloc @s parallel (%i : 4) { store @s[div(%i, 2)] = f32(1.0) }", {1}, {0})
+                .error.find("write each element from one point"),
+            std::string::npos);
+  EXPECT_NE(
+      run("alloc @s fill @s[0:16] = f32(0.0) parallel (%i : 4) { let %v = load @s[add(%i, 1)] store @s[%i] = %v }", {1},
+          {0})
+          .error.find("'s'"),
+      std::string::npos);
+  EXPECT_EQ(run("alloc @s fill @s[0:16] = f32(0.0) parallel (%i : 4) { let %v = load @s[%i] store @s[%i] = %v let %w = "
+                "load @s[9] }",
+                {1}, {0})
+                .error,
+            "no error");
 }
 
 TEST(Interpreter, PrivateStorageInsideAParallelStartsAnew) {
-  EXPECT_EQ(run("parallel (%i : 3) { alloc @acc store @acc[] = cast<f32>(%i) let %v = load @acc[] store @B[%i] = %v }", {1}, {0, 0, 0}).out,
+  EXPECT_EQ(run("parallel (%i : 3) { alloc @acc store @acc[] = cast<f32>(%i) let %v = load @acc[] store @B[%i] = %v }",
+                {1}, {0, 0, 0})
+                .out,
             (std::vector<float>{0, 1, 2}));
 }
 
@@ -199,8 +236,10 @@ TEST(Interpreter, ArgumentsAreCheckedBeforeAnythingRuns) {
   const Program p = samples::gemm(DType::f16, 16, 16, 16);
   std::vector<uint16_t> small(10), b(64 * 64);
   std::vector<float> c(64 * 64);
-  EXPECT_EQ(error_of(p, {{tensor(small), tensor(b), tensor(c)}, {64, 64, 64}}), "'A' needs 8192 bytes, the argument has 20");
-  EXPECT_EQ(error_of(p, {{tensor(small)}, {64, 64, 64}}), "the program has 3 parameters and 3 dims, 1 and 3 were given");
+  EXPECT_EQ(error_of(p, {{tensor(small), tensor(b), tensor(c)}, {64, 64, 64}}),
+            "'A' needs 8192 bytes, the argument has 20");
+  EXPECT_EQ(error_of(p, {{tensor(small)}, {64, 64, 64}}),
+            "the program has 3 parameters and 3 dims, 1 and 3 were given");
   EXPECT_EQ(error_of(p, {{tensor(b), tensor(b), tensor(c)}, {64, -1, 64}}), "dim 'N' is -1");
 }
 
@@ -224,10 +263,14 @@ TEST(Interpreter, TheCallersRoundingModeChangesNothing) {
 
 TEST(Interpreter, GemmCastsMixedOperandsAndSkipsCWhenItOverwrites) {
   const Program p = program(
-      "var %x block index\nbuffer @A global f32 [2, 2] in argument 0\nbuffer @B global f16 [2, 2] in argument 1\nbuffer @C global f32 [2, 2] out argument 2\n"
-      "buffer @a fragment f32 [2, 2]\nbuffer @b shared f16 [2, 2]\nbuffer @c fragment f32 [1, 2, 2]\nparameter tensor @A\nparameter tensor @B\nparameter tensor @C\n"
-      "kernel \"k\" (%x) grid [1] { alloc @a alloc @b alloc @c copy @A[0:2, 0:2] -> @a[0:2, 0:2] copy @B[0:2, 0:2] -> @b[0:2, 0:2] "
-      "gemm @a[0:2, 0:2], @b[0:2, 0:2], @c[0:1, 0:2, 0:2] trans_b accumulate false copy @c[0:1, 0:2, 0:2] -> @C[0:2, 0:2] }");
+      "var %x block index\nbuffer @A global f32 [2, 2] in argument 0\nbuffer @B global f16 [2, 2] in argument "
+      "1\nbuffer @C global f32 [2, 2] out argument 2\n"
+      "buffer @a fragment f32 [2, 2]\nbuffer @b shared f16 [2, 2]\nbuffer @c fragment f32 [1, 2, 2]\nparameter tensor "
+      "@A\nparameter tensor @B\nparameter tensor @C\n"
+      "kernel \"k\" (%x) grid [1] { alloc @a alloc @b alloc @c copy @A[0:2, 0:2] -> @a[0:2, 0:2] copy @B[0:2, 0:2] -> "
+      "@b[0:2, 0:2] "
+      "gemm @a[0:2, 0:2], @b[0:2, 0:2], @c[0:1, 0:2, 0:2] trans_b accumulate false copy @c[0:1, 0:2, 0:2] -> @C[0:2, "
+      "0:2] }");
   std::vector<float> a = {1.0001f, 2, 3, 4}, c(4);
   std::vector<uint16_t> b = {f32_to_f16(1), f32_to_f16(10), f32_to_f16(100), f32_to_f16(1000)};
   ASSERT_EQ(error_of(p, {{tensor(a), tensor(b), tensor(c)}, {}}), "no error");
@@ -242,103 +285,6 @@ TEST(Interpreter, ABlockOf64CubedIsFast) {
   const Status status = interpret(samples::gemm(DType::f16, 64, 64, 64), arguments, {.max_statements = 9000});
   ASSERT_TRUE(status) << status.error().message;
   EXPECT_EQ(c, std::vector<float>(64 * 64, 128.f));
-}
-
-// ---- lowered ----
-
-TEST(Interpreter, AnMmaFedByLdmatrixIsAMatrixProduct) {
-  const Program p = program(R"(
-var %t thread index
-var %x block index
-buffer @A global f16 [16, 16] in argument 0
-buffer @B global f16 [8, 16] in argument 1
-buffer @C global f32 [16, 8] out argument 2
-buffer @as shared f16 [16, 16]
-buffer @bs shared f16 [8, 16]
-buffer @ra registers f16 [8]
-buffer @rb registers f16 [4]
-buffer @rc registers f32 [4]
-parameter tensor @A
-parameter tensor @B
-parameter tensor @C
-kernel "k" (%x) grid [1] threads 32 {
-  alloc @as alloc @bs alloc @ra alloc @rb alloc @rc
-  group "copies" {
-    call cp_async ("16", address @as[div(%t, 2), mul(mod(%t, 2), 8)], address @A[div(%t, 2), mul(mod(%t, 2), 8)], 16)
-    if lt(%t, 16) {
-      call cp_async ("16", address @bs[div(%t, 2), mul(mod(%t, 2), 8)], address @B[div(%t, 2), mul(mod(%t, 2), 8)], 16)
-    }
-    call cp_async_commit () call cp_async_wait ("0") call barrier ()
-  }
-  group "product" {
-    for unrolled %x = 0 to 4 { store @rc[%x] = f32(0.0) }
-    call ldmatrix_x4 (registers @ra[0] : 8, address @as[mod(%t, 16), mul(div(%t, 16), 8)])
-    call ldmatrix_x2 (registers @rb[0] : 4, address @bs[mod(%t, 8), mul(mod(div(%t, 8), 2), 8)])
-    call mma_m16n8k16_f16 (registers @rc[0] : 4, registers @ra[0] : 8, registers @rb[0] : 4)
-    move @C[div(%t, 4), mul(mod(%t, 4), 2)] = @rc[0] count 2
-    move @C[add(div(%t, 4), 8), mul(mod(%t, 4), 2)] = @rc[2] count 2
-  }
-}
-)");
-  std::mt19937 random(4);
-  std::vector<uint16_t> a(256), b(128);
-  for (auto& v : a) v = f32_to_f16(static_cast<float>(static_cast<int>(random() % 9) - 4));
-  for (auto& v : b) v = f32_to_f16(static_cast<float>(static_cast<int>(random() % 9) - 4));
-  std::vector<float> c(128);
-  ASSERT_EQ(error_of(p, {{tensor(a), tensor(b), tensor(c)}, {}}), "no error");
-  for (size_t i = 0; i < 128; ++i) {
-    float sum = 0;
-    for (size_t s = 0; s < 16; ++s) sum += f16_to_f32(a[i / 8 * 16 + s]) * f16_to_f32(b[i % 8 * 16 + s]);
-    ASSERT_EQ(c[i], sum) << i;
-  }
-}
-
-const char kLanes[] =
-    "var %t thread index\nvar %x block index\nvar %i loop index\nvar %v let f32\nbuffer @B global f32 [32] inout argument 0\n"
-    "buffer @s shared f32 [32]\nbuffer @r registers f32 [1]\nbuffer @q registers f32 [1]\nparameter tensor @B\n"
-    "kernel \"k\" (%x) grid [1] threads 32 { group \"g\" { ";
-
-std::vector<float> lanes(const std::string& body, std::string* error = nullptr) {
-  const Program p = program(kLanes + body + " } }");
-  std::vector<float> b(32);
-  const std::string message = error_of(p, {{tensor(b)}, {}});
-  if (error) *error = message;
-  else EXPECT_EQ(message, "no error");
-  return b;
-}
-
-TEST(Interpreter, ThreadsRunStatementByStatement) {
-  const auto b = lanes("store @s[%t] = cast<f32>(%t) let %v = load @s[sub(31, %t)] store @B[%t] = %v");
-  for (size_t i = 0; i < 32; ++i) EXPECT_EQ(b[i], static_cast<float>(31 - i));
-}
-
-TEST(Interpreter, ShufflesMoveARegisterBetweenLanes) {
-  const auto x = lanes("store @r[0] = cast<f32>(%t) call shuffle_xor (registers @q[0] : 1, registers @r[0] : 1, i32(5)) move @B[%t] = @q[0] count 1");
-  for (size_t i = 0; i < 32; ++i) EXPECT_EQ(x[i], static_cast<float>(i ^ 5));
-  const auto y = lanes("store @r[0] = cast<f32>(%t) call shuffle (registers @q[0] : 1, registers @r[0] : 1, i32(3)) move @B[%t] = @q[0] count 1");
-  EXPECT_EQ(y, std::vector<float>(32, 3.f));
-}
-
-TEST(Interpreter, LanesWithLoopBoundsOfTheirOwnWaitForEachOther) {
-  const auto b = lanes("store @r[0] = f32(0.0) for serial %i = 0 to %t { let %v = load @r[0] store @r[0] = add(%v, f32(1.0)) } move @B[%t] = @r[0] count 1");
-  for (size_t i = 0; i < 32; ++i) EXPECT_EQ(b[i], static_cast<float>(i));
-}
-
-TEST(Interpreter, RegistersOfALaneThatWroteNoneAreUndefined) {
-  std::string error;
-  lanes("if lt(%t, 16) { store @r[0] = f32(1.0) } 5: move @B[%t] = @r[0] count 1", &error);
-  EXPECT_NE(error.find("operation 5: element 0 of 'r' is read"), std::string::npos) << error;
-  lanes("if lt(%t, 16) { 6: call shuffle (registers @q[0] : 1, registers @r[0] : 1, i32(3)) }", &error);
-  EXPECT_NE(error.find("operation 6: a collective of a warp is called by a part of its lanes"), std::string::npos) << error;
-}
-
-TEST(Interpreter, BuffersThatShareAPlaceInSharedMemoryOverwriteEachOther) {
-  const Program p = program(
-      "var %x block index\nbuffer @B global f32 [1] out argument 0\nbuffer @s shared f32 [4] offset 0\nbuffer @q shared f32 [4] offset 8\nvar %v let f32\n"
-      "parameter tensor @B\nkernel \"k\" (%x) grid [1] { fill @s[0:4] = f32(1.0) fill @q[0:4] = f32(2.0) let %v = load @s[3] store @B[0] = %v }");
-  std::vector<float> b(1);
-  ASSERT_EQ(error_of(p, {{tensor(b)}, {}}), "no error");
-  EXPECT_EQ(b[0], 2.f);
 }
 
 }  // namespace

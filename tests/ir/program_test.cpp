@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "ir/visit.h"
 #include "ir/sample_programs.h"
+#include "ir/visit.h"
 
 namespace tilert::ir {
 namespace {
@@ -41,11 +41,13 @@ TEST(Visit, UnchangedStatementsKeepTheirIdentityUnderRewrites) {
   const Block& body = p.kernels[0].body;
   EXPECT_EQ(rewrite_block(body, [](const StmtPtr& s) { return Block{s}; }), body);
   EXPECT_EQ(map_block_exprs(body, [](Expr e) { return e; }), body);
-  const Block without = rewrite_block(body, [](const StmtPtr& s) {
-    return std::holds_alternative<Gemm>(s->node) ? Block{} : Block{s};
-  });
+  const Block without =
+      rewrite_block(body, [](const StmtPtr& s) { return std::holds_alternative<Gemm>(s->node) ? Block{} : Block{s}; });
   int gemms = 0, all = 0, kept = 0;
-  for_each_stmt(body, [&](const Stmt& s) { gemms += std::holds_alternative<Gemm>(s.node); ++all; });
+  for_each_stmt(body, [&](const Stmt& s) {
+    gemms += std::holds_alternative<Gemm>(s.node);
+    ++all;
+  });
   for_each_stmt(without, [&](const Stmt&) { ++kept; });
   EXPECT_EQ(gemms, 1);
   EXPECT_EQ(kept, all - 1);
@@ -125,7 +127,8 @@ TEST(Describe, NamesFileLineAndLabelOrTheOrdinal) {
 TEST(Buffers, StridesDefaultToRowMajor) {
   Program p;
   const VarId n = p.add_var(VarKind::dim, DType::index, "N");
-  const BufferId b = p.add_buffer(Buffer{"a", DType::f32, Scope::global, {p.arena->index(2), p.var(n), p.arena->index(3)}});
+  const BufferId b =
+      p.add_buffer(Buffer{"a", DType::f32, Scope::global, {p.arena->index(2), p.var(n), p.arena->index(3)}});
   const Buffer& buffer = p.buffer(b);
   EXPECT_EQ(buffer.strides[2], p.arena->index(1));
   EXPECT_EQ(buffer.strides[1], p.arena->index(3));

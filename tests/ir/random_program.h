@@ -13,8 +13,10 @@ class RandomProgram {
 
   Program make() {
     p_.name = flip() ? "random" : "odd \"name\"\n\x01";
-    for (int i = 0; i < 3; ++i) p_.locations.push_back({flip() ? "a.cc" : "b \\ c.cc", pick(100), flip() ? "label" : ""});
-    for (VarKind kind : {VarKind::dim, VarKind::scalar, VarKind::block_index, VarKind::loop, VarKind::let, VarKind::thread})
+    for (int i = 0; i < 3; ++i)
+      p_.locations.push_back({flip() ? "a.cc" : "b \\ c.cc", pick(100), flip() ? "label" : ""});
+    for (VarKind kind :
+         {VarKind::dim, VarKind::scalar, VarKind::block_index, VarKind::loop, VarKind::let, VarKind::thread})
       for (DType type : {DType::index, DType::f32, DType::int32, DType::boolean, DType::bf16, DType::uint8})
         p_.add_var(kind, type, names_[pick(5)]);
     for (VarId v : {0u, 1u}) p_.dims.push_back(random_dim(v));
@@ -31,7 +33,9 @@ class RandomProgram {
   Expr expr(DType type, int depth = 4) {
     if (depth == 0 || pick(5) == 0) return leaf(type);
     if (pick(6) == 0) return p_.arena->cast(expr(any_type(), depth - 1), type);
-    if (pick(6) == 0) return p_.arena->make(Op::select, {expr(DType::boolean, depth - 1), expr(type, depth - 1), expr(type, depth - 1)});
+    if (pick(6) == 0)
+      return p_.arena->make(Op::select,
+                            {expr(DType::boolean, depth - 1), expr(type, depth - 1), expr(type, depth - 1)});
     for (int tries = 0; tries < 50; ++tries) {
       const Op op = static_cast<Op>(pick(static_cast<int>(Op::isfinite) + 1));
       const OpRow& row = op_row(op);
@@ -140,7 +144,9 @@ class RandomProgram {
         return n;
       }
       case 2: return Fill{region(), expr(any_type())};
-      case 3: return Gemm{region(), region(), region(), flip(), flip(), expr(DType::boolean), static_cast<WarpSplit>(pick(4))};
+      case 3:
+        return Gemm{
+            region(), region(), region(), flip(), flip(), expr(DType::boolean), static_cast<WarpSplit>(pick(4))};
       case 4: return Reduce{static_cast<ReduceOp>(pick(11)), region(), region(), pick(3), flip()};
       case 5: return flip() ? Let{any_var(), expr(any_type()), {}} : Let{any_var(), nullptr, access()};
       case 6: return Store{access(), expr(any_type())};
@@ -148,7 +154,14 @@ class RandomProgram {
       case 8: return Move{access(), access(), 1 + pick(8)};
       case 9: return call();
       case 10: return Parallel{{any_var(), any_var()}, {pick(64), pick(64)}, block(depth - 1), flip()};
-      case 11: return For{static_cast<ForKind>(pick(3)), any_var(), expr(DType::index), expr(DType::index), pick(5) - 2, pick(4), block(depth - 1)};
+      case 11:
+        return For{static_cast<ForKind>(pick(3)),
+                   any_var(),
+                   expr(DType::index),
+                   expr(DType::index),
+                   pick(5) - 2,
+                   pick(4),
+                   block(depth - 1)};
       case 12: return If{expr(DType::boolean), block(depth - 1), flip() ? block(depth - 1) : Block{}};
       default: return Group{"copy 3 \"in\"", block(depth - 1)};
     }

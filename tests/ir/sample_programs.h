@@ -37,7 +37,9 @@ struct Hand {
     return id;
   }
   template <class T>
-  void add(Block& body, T node) { body.push_back(make_stmt(std::move(node), ++last)); }
+  void add(Block& body, T node) {
+    body.push_back(make_stmt(std::move(node), ++last));
+  }
   Region whole(BufferId b) {
     Region r{b, {}, {}};
     for (Expr e : p.buffer(b).shape) {
@@ -46,9 +48,7 @@ struct Hand {
     }
     return r;
   }
-  Expr ceildiv(Expr a, int64_t b) {
-    return p.arena->make(Op::div, {p.arena->make(Op::add, {a, i(b - 1)}), i(b)});
-  }
+  Expr ceildiv(Expr a, int64_t b) { return p.arena->make(Op::div, {p.arena->make(Op::add, {a, i(b - 1)}), i(b)}); }
   Expr mul(Expr a, int64_t b) { return p.arena->make(Op::mul, {a, i(b)}); }
   Expr add_exprs(Expr a, Expr b) { return p.arena->make(Op::add, {a, b}); }
   VarId loop(const char* name) { return p.add_var(VarKind::loop, DType::index, name); }
@@ -61,7 +61,8 @@ struct Hand {
     Kernel k;
     k.name = name;
     const char* const names[] = {"x", "y", "z"};
-    for (size_t d = 0; d < grid.size(); ++d) k.block_vars.push_back(p.add_var(VarKind::block_index, DType::index, names[d]));
+    for (size_t d = 0; d < grid.size(); ++d)
+      k.block_vars.push_back(p.add_var(VarKind::block_index, DType::index, names[d]));
     k.grid = std::move(grid);
     p.kernels.push_back(std::move(k));
     return p.kernels.back();
@@ -79,7 +80,8 @@ inline Program gemm(DType dtype, int64_t bm, int64_t bn, int64_t bk) {
   Kernel& kernel = h.kernel("gemm", {h.ceildiv(n, bn), h.ceildiv(m, bm)});
   const Expr x = h.p.var(kernel.block_vars[0]), y = h.p.var(kernel.block_vars[1]);
   Block body, inner, points;
-  const BufferId as = h.tile(body, "as", dtype, Scope::shared, {bm, bk}), bs = h.tile(body, "bs", dtype, Scope::shared, {bk, bn});
+  const BufferId as = h.tile(body, "as", dtype, Scope::shared, {bm, bk}),
+                 bs = h.tile(body, "bs", dtype, Scope::shared, {bk, bn});
   const BufferId acc = h.tile(body, "acc", sum, Scope::fragment, {bm, bn});
   h.add(body, Fill{h.whole(acc), h.p.arena->constant(sum, 0)});
   const VarId step = h.loop("k");
@@ -89,7 +91,8 @@ inline Program gemm(DType dtype, int64_t bm, int64_t bn, int64_t bk) {
   h.add(body, For{ForKind::pipelined, step, h.i(0), h.ceildiv(k, bk), 1, 3, inner});
   const VarId i = h.loop("i"), j = h.loop("j");
   const Expr value = h.let(points, "v", acc, {h.p.var(i), h.p.var(j)});
-  h.add(points, Store{Access{acc, {h.p.var(i), h.p.var(j)}}, h.p.arena->make(Op::max, {value, h.p.arena->constant(sum, 0)})});
+  h.add(points,
+        Store{Access{acc, {h.p.var(i), h.p.var(j)}}, h.p.arena->make(Op::max, {value, h.p.arena->constant(sum, 0)})});
   h.add(body, Parallel{{i, j}, {bm, bn}, points});
   h.add(body, Copy{h.whole(acc), Region{c, {h.mul(y, bm), h.mul(x, bn)}, {bm, bn}}});
   h.p.kernels[0].body = body;

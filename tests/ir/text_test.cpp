@@ -1,4 +1,5 @@
-// The .tir text: what is printed is read back the same, goldens are what people see, hostile text is only ever an error.
+// The .tir text: what is printed is read back the same, goldens are what people see, hostile text is only ever an
+// error.
 #include <gtest/gtest.h>
 
 #include <clocale>
@@ -25,6 +26,8 @@ std::string golden(const std::string& name) {
   return text.str();
 }
 
+const ParseOptions kTrusted{.allow_source = true};
+
 std::string error_of(std::string_view text) {
   auto result = parse(text, "t");
   return result ? "no error" : result.error().message;
@@ -36,11 +39,12 @@ class Golden : public testing::TestWithParam<const char*> {};
 
 TEST_P(Golden, IsReadAndPrintedBackTheSame) {
   const std::string text = golden(GetParam());
-  auto program = parse(text, GetParam());
+  auto program = parse(text, GetParam(), kTrusted);
   ASSERT_TRUE(program) << program.error().message;
   EXPECT_EQ(print(*program), text);
 }
-INSTANTIATE_TEST_SUITE_P(Files, Golden, testing::Values("gemm.tir", "every_statement.tir", "lowered.tir"));
+INSTANTIATE_TEST_SUITE_P(Files, Golden,
+                         testing::Values("gemm.tir", "every_statement.tir", "lowered.tir", "source_kernel.tir"));
 
 TEST(Text, HandwrittenNamesWithoutNumbersResolve) {
   auto p = parse(R"(tir 1
@@ -72,12 +76,12 @@ TEST(Text, RandomProgramsComeBackTheSame) {
   for (uint64_t seed = 0; seed < 400; ++seed) {
     const Program p = samples::RandomProgram(seed).make();
     const std::string text = print(p);
-    auto q = parse(text, "random");
+    auto q = parse(text, "random", kTrusted);
     ASSERT_TRUE(q) << seed << "\n" << q.error().message << "\n" << text;
     ASSERT_EQ(print(*q), text) << seed;
     ASSERT_EQ(canonical_text(*q), canonical_text(p)) << seed;
     const std::string bare = print(p, {.canonical = true});
-    auto r = parse(bare, "bare");
+    auto r = parse(bare, "bare", kTrusted);
     ASSERT_TRUE(r) << seed << "\n" << r.error().message;
     ASSERT_EQ(print(*r, {.canonical = true}), bare) << seed;
   }
@@ -170,16 +174,26 @@ TEST(Text, ErrorsSayWhereAndWhatWasExpected) {
   EXPECT_EQ(error_of("tir 1\nvar %x looop index\n"),
             "t:2:8: expected dim, scalar, block, loop, let or thread, found 'looop'");
   EXPECT_EQ(error_of("tir 1\nvar %x.3 loop index\n"), "t:2:5: declarations are numbered in order: expected 0 here");
-  const std::string start = "tir 1\nvar %x block index\nvar %f let f32\nbuffer @a shared f32 [8]\nkernel \"k\" (%x) grid [1] {\n";
+  const std::string start =
+      "tir 1\nvar %x block index\nvar %f let f32\nbuffer @a shared f32 [8]\nkernel \"k\" (%x) grid [1] {\n";
   EXPECT_EQ(error_of(start + "  store @b[%x] = f32(0x0)\n}"), "t:6:9: buffer 'b' is not declared");
   EXPECT_EQ(error_of(start + "  store @a[%y] = f32(0x0)\n}"), "t:6:12: variable 'y' is not declared");
   EXPECT_EQ(error_of(start + "  store @a[%x] = add(%f, %x)\n}"), "t:6:21: add does not take (f32, index)");
   EXPECT_EQ(error_of(start + "  store @a[%x] = sine(%f)\n}"), "t:6:18: 'sine' is no operation");
   EXPECT_EQ(error_of(start + "  store @a[%x] = i8(128)\n}"), "t:6:21: '128' is no value of i8");
   EXPECT_EQ(error_of(start + "  call warp (1)\n}"), "t:6:8: expected the name of a primitive, found 'warp'");
-  EXPECT_EQ(error_of(start), "t:6:1: expected a statement (alloc, copy, fill, gemm, reduce, parallel, for, if, let, store, inline, "
-                             "move, call, group) or '}', found the end of the text");
+  EXPECT_EQ(error_of(start),
+            "t:6:1: expected a statement (alloc, copy, fill, gemm, reduce, parallel, for, if, let, store, inline, "
+            "move, call, group) or '}', found the end of the text");
   EXPECT_EQ(error_of("tir 1\nprogram \"never ends\n"), "t:2:9: this string does not end on its line");
+}
+
+TEST(Text, SourceTextIsRefusedUnlessTheCallerAllowsIt) {
+  for (const char* file : {"every_statement.tir", "source_kernel.tir"}) {
+    const auto refused = parse(golden(file));
+    ASSERT_FALSE(refused) << file;
+    EXPECT_EQ(refused.error().code, Code::kSourceRefused);
+  }
 }
 
 TEST(Text, DepthAndSizeAreLimited) {
@@ -211,11 +225,11 @@ TEST(Text, MutantsAreReadOrRefusedAndNeverCrash) {
       }
       if (text.empty()) text = "t";
     }
-    auto p = parse(text);
+    auto p = parse(text, "mutant", kTrusted);
     if (!p) continue;
     ++read;
     const std::string printed = print(*p);
-    auto again = parse(printed);
+    auto again = parse(printed, "again", kTrusted);
     ASSERT_TRUE(again) << again.error().message << "\n" << printed;
     ASSERT_EQ(print(*again), printed);
     (void)canonical_text(*p);

@@ -1,0 +1,151 @@
+// Expressions of .tir: nested calls, cut into definitions where they are large.
+#include "ir/expr_printer.h"
+
+#include <algorithm>
+
+#include "ir/evaluate.h"
+
+namespace tilert::ir {
+namespace {
+
+constexpr int kMaxNodesInLine = 40;  // of one expression; what is larger is cut into definitions
+
+bool is_identifier(std::string_view text) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  if (text.empty() || !letter(text[0])) return false;
+  for (char c : text)
+    if (!letter(c) && !(c >= '0' && c <= '9')) return false;
+  return true;
+}
+
+}  // namespace
+
+void ExprPrinter::reference(char sigil, std::string_view name, uint32_t id) {
+  line_ += sigil;
+  if (names_ && is_identifier(name)) put(name, ".");
+  put(static_cast<int64_t>(id));
+}
+
+void ExprPrinter::var(VarId id) {
+  if (id == kNoVar) return put("_");
+  reference('%', id < p_.vars.size() ? std::string_view(p_.vars[id].name) : std::string_view(), id);
+}
+
+void ExprPrinter::buffer(BufferId id) {
+  if (id == kNoBuffer) return put("_");
+  reference('@', id < p_.buffers.size() ? std::string_view(p_.buffers[id].name) : std::string_view(), id);
+}
+
+void ExprPrinter::odd_name(std::string_view name) {
+  if (!names_ || name.empty() || is_identifier(name)) return;
+  put(" ");
+  quote(name);
+}
+
+// ---- expressions ----
+
+void ExprPrinter::expr(Expr e) {
+  if (!e) return put("_");
+  if (e->arity) measure(e);
+  spell(e);
+}
+
+// Gives every node under e a size in printed nodes, and a definition to those that would be too large.
+void ExprPrinter::measure(Expr root) {
+  if (sizes_.count(root)) return;
+  std::vector<std::pair<Expr, int>> stack{{root, 0}};
+  while (!stack.empty()) {
+    auto& [e, next] = stack.back();
+    if (next < e->arity) {
+      const Expr operand = e->operand[next++];
+      if (operand->arity && !sizes_.count(operand)) stack.emplace_back(operand, 0);
+      continue;
+    }
+    const Expr node = e;
+    stack.pop_back();
+    int size = 1;
+    for (int i = 0; i < node->arity; ++i) size += node->operand[i]->arity ? sizes_[node->operand[i]] : 1;
+    if (size > kMaxNodesInLine) {
+      define(node);
+      size = 1;
+    }
+    sizes_[node] = size;
+  }
+}
+
+void ExprPrinter::define(Expr e) {
+  std::string kept;
+  kept.swap(line_);
+  const auto number = static_cast<int64_t>(definitions_.size());
+  put("define $", number, " = ");
+  spell(e);
+  end_line();
+  definitions_[e] = number;
+  line_.swap(kept);
+}
+
+void ExprPrinter::spell(Expr e) {
+  if (e->is_constant()) return constant(*e);
+  if (e->is_variable()) return var(e->var());
+  if (!definitions_.empty()) {
+    const auto found = definitions_.find(e);
+    if (found != definitions_.end()) return put("$", found->second);
+  }
+  put(op_row(e->op).text);
+  if (e->op == Op::cast || e->op == Op::reinterpret) put("<", dtype_text(e->dtype), ">");
+  put("(");
+  for (int i = 0; i < e->arity; ++i) {
+    if (i) put(", ");
+    spell(e->operand[i]);
+  }
+  put(")");
+}
+
+void ExprPrinter::constant(const Node& node) {
+  if (node.dtype == DType::index) return put(node.as_int());
+  if (node.dtype == DType::boolean) return put(node.bits ? "true" : "false");
+  put(dtype_text(node.dtype), "(");
+  if (dtype_is_float(node.dtype)) {
+    hex(node.bits);
+    if (names_ && can_evaluate(node.dtype)) comment(bits_to_double(node.dtype, node.bits));
+  } else if (dtype_is_signed(node.dtype)) {
+    put(node.as_int());
+  } else {
+    char buffer[24];
+    line_.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, node.bits).ptr);
+  }
+  put(")");
+}
+
+void ExprPrinter::comment(double value) {
+  char buffer[40];
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::general, 9).ptr;
+  put(" /*");
+  line_.append(buffer, end);
+  put("*/");
+}
+
+void ExprPrinter::exprs(const std::vector<Expr>& items) {
+  put("[");
+  list(items, [&](Expr e) { expr(e); });
+  put("]");
+}
+
+void ExprPrinter::region(const Region& r) {
+  buffer(r.buffer);
+  put("[");
+  const size_t rank = std::max(r.offsets.size(), r.extents.size());
+  for (size_t d = 0; d < rank; ++d) {
+    if (d) put(", ");
+    expr(d < r.offsets.size() ? r.offsets[d] : nullptr);
+    put(":", d < r.extents.size() ? r.extents[d] : 0);
+  }
+  put("]");
+}
+
+void ExprPrinter::access(const Access& a) {
+  buffer(a.buffer);
+  exprs(a.indices);
+}
+
+}  // namespace tilert::ir

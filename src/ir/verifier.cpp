@@ -1,0 +1,239 @@
+// The verifier: declarations and kernels. Statements are in verify_stmt.cpp, what they operate on in
+// verify_operand.cpp.
+#include "ir/verifier.h"
+
+#include "ir/evaluate.h"
+#include "ir/verifier_impl.h"
+#include "ir/visit.h"
+#include "ir/words.h"
+
+namespace tilert::ir {
+namespace {
+
+constexpr DType kSupported[] = {DType::boolean, DType::int8, DType::int32, DType::int64,
+                                DType::f16,     DType::bf16, DType::f32,   DType::index};
+constexpr int64_t kMaxTileBytes = int64_t{1} << 30;
+
+struct ScopeRow {
+  Scope scope;
+  bool legal[4];
+};
+constexpr ScopeRow kScopes[] = {
+#define TILERT_STATEMENT(kind, name, parallel, tile, specialized, lowered, synchronized)
+#define TILERT_SCOPE(scope, tile, specialized, lowered, synchronized) \
+  {Scope::scope, {tile, specialized, lowered, synchronized}},
+#include "ir/stages.def"
+#undef TILERT_STATEMENT
+#undef TILERT_SCOPE
+};
+
+}  // namespace
+
+Status Verifier::run() {
+  if (declarations()) {
+    for (const Kernel& k : p_.kernels)
+      if (!kernel(k)) break;
+  }
+  if (error_) return std::move(*error_);
+  return {};
+}
+
+bool Verifier::fail_with(Code code, std::string message) {
+  if (error_) return false;
+  std::string where;
+  if (current_)
+    where = describe(p_, *current_) + ": ";
+  else if (!kernel_.empty())
+    where = fmt::format("kernel '{}': ", kernel_);
+  if (lowered()) code = Code::kInternal;
+  error_ = make_error(code, "{}{}", where, message);
+  return false;
+}
+
+bool Verifier::supported(DType dtype, const std::string& what) {
+  if (lowered()) return dtype_is_known(dtype) || fail(fmt::format("{} has no element type", what));
+  for (DType known : kSupported)
+    if (known == dtype) return true;
+  return unsupported(
+      fmt::format("{} is {}, which this version does not support; use bool, int8, int32, int64, f16, bf16 or f32", what,
+                  dtype_text(dtype)));
+}
+
+bool Verifier::declarations() {
+  typed_.assign(p_.arena->size(), 0);
+  if (p_.kernels.empty()) return fail("the program has no kernel");
+  for (const Var& v : p_.vars)
+    if (!variable(v)) return false;
+  for (const Dim& d : p_.dims)
+    if (!dim(d)) return false;
+  for (BufferId b = 0; b < p_.buffers.size(); ++b)
+    if (!buffer(b)) return false;
+  for (size_t i = 0; i < p_.parameters.size(); ++i)
+    if (!parameter(p_.parameters[i], i)) return false;
+  return true;
+}
+
+bool Verifier::variable(const Var& v) {
+  const bool counts = v.kind != VarKind::scalar && v.kind != VarKind::let;
+  if (counts && v.dtype != DType::index)
+    return fail(fmt::format("the {} variable '{}' is {}, not index", word(v.kind), v.name, dtype_text(v.dtype)));
+  return supported(v.dtype, fmt::format("'{}'", v.name));
+}
+
+bool Verifier::dim(const Dim& d) {
+  if (d.var >= p_.vars.size() || p_.vars[d.var].kind != VarKind::dim)
+    return fail("a dim names no variable of its kind");
+  const std::string& name = p_.vars[d.var].name;
+  if (d.divisible < 1)
+    return fail(fmt::format("dim '{}' is declared divisible by {}; a divisor is at least 1", name, d.divisible));
+  if (d.value && (*d.value < 0 || *d.value % d.divisible != 0))
+    return fail(fmt::format("dim '{}' is {}; it must be at least 0 and divisible by {}", name, *d.value, d.divisible));
+  for (const Bucket& b : d.buckets) {
+    const bool range = b.kind == Bucket::Kind::range;
+    if (range ? b.low < 0 || b.high < b.low : b.divisor < 1)
+      return fail(
+          fmt::format("dim '{}' has a bucket that holds nothing: ranges go from a least to a greatest size, divisors "
+                      "are at least 1",
+                      name));
+  }
+  return true;
+}
+
+bool Verifier::over_dims(Expr e, bool scalars, const std::string& what) {
+  if (!e || e->dtype != DType::index) return fail(fmt::format("{} is not an index expression", what));
+  if (!typed(e)) return false;
+  bool fits = true;
+  for_each_node(e, [&](Expr n) {
+    if (!n->is_variable() || n->var() >= p_.vars.size()) return;
+    const VarKind kind = p_.vars[n->var()].kind;
+    fits &= kind == VarKind::dim || (scalars && kind == VarKind::scalar);
+  });
+  return fits || fail(fmt::format("{} depends on more than dims{}", what, scalars ? " and scalar parameters" : ""));
+}
+
+bool Verifier::buffer(BufferId id) {
+  const Buffer& b = p_.buffers[id];
+  for (const ScopeRow& row : kScopes)
+    if (row.scope == b.scope && !row.legal[static_cast<size_t>(stage_)])
+      return fail(fmt::format("{} is of scope {}, which has no place at this stage", name(id), word(b.scope)));
+  if (!supported(b.dtype, name(id))) return false;
+  if (b.shape.size() > kMaxRank)
+    return fail(fmt::format("{} has {} dims; {} is the limit", name(id), b.shape.size(), kMaxRank));
+  return b.scope == Scope::global ? global_buffer(b) : tile_buffer(b);
+}
+
+bool Verifier::global_buffer(const Buffer& b) {
+  const std::string what = fmt::format("'{}'", b.name);
+  for (Expr e : b.shape) {
+    if (!over_dims(e, false, "the shape of " + what)) return false;
+    if (e->is_constant() && e->as_int() < 0) return fail(fmt::format("{} has a size of {}", what, e->as_int()));
+  }
+  if (b.strides.size() != b.shape.size())
+    return fail(fmt::format("{} has {} strides for {} dims", what, b.strides.size(), b.shape.size()));
+  for (Expr e : b.strides) {
+    if (!over_dims(e, true, "a stride of " + what)) return false;
+    if (e->is_constant() && e->as_int() < 0)
+      return fail(fmt::format("{} has a stride of {}; strides are never negative", what, e->as_int()));
+  }
+  if (b.direction == Direction::none) return fail(fmt::format("{} is neither in, out nor inout", what));
+  if (b.parameter < 0 || static_cast<size_t>(b.parameter) >= p_.parameters.size() ||
+      p_.parameters[static_cast<size_t>(b.parameter)].kind != Parameter::Kind::tensor)
+    return fail(fmt::format("{} belongs to no tensor parameter", what));
+  if (b.alignment < 1 || (b.alignment & (b.alignment - 1)) != 0)
+    return fail(fmt::format("{} is declared aligned to {} bytes, which is no power of two", what, b.alignment));
+  return true;
+}
+
+bool Verifier::tile_buffer(const Buffer& b) {
+  const std::string what = fmt::format("'{}'", b.name);
+  if (b.scope == Scope::scalar && !b.shape.empty())
+    return fail(fmt::format("{} is a var and has a shape; use local for an array", what));
+  if (b.stages < 1 || b.stages > 64) return fail(fmt::format("{} has {} stages", what, b.stages));
+  int64_t bytes = (dtype_bits(b.dtype) + 7) / 8 * b.stages;
+  for (Expr e : b.shape) {
+    if (!e || !e->is_constant() || e->dtype != DType::index)
+      return fail(
+          fmt::format("the shape of {} is not constant; tile shapes are numbers when the program is built", what));
+    if (e->as_int() < 1) return fail(fmt::format("{} has an extent of {}; extents are at least 1", what, e->as_int()));
+    if (e->as_int() > kMaxTileBytes / bytes)
+      return fail(fmt::format("{} is larger than {} bytes", what, kMaxTileBytes));
+    bytes *= e->as_int();
+  }
+  return b.parameter < 0 || fail(fmt::format("{} is a tile, and names a parameter", what));
+}
+
+bool Verifier::parameter(const Parameter& parameter, size_t number) {
+  if (parameter.kind == Parameter::Kind::tensor) {
+    const bool fits = parameter.buffer < p_.buffers.size() && p_.buffers[parameter.buffer].scope == Scope::global &&
+                      p_.buffers[parameter.buffer].parameter == static_cast<int32_t>(number);
+    return fits || fail(fmt::format("parameter {} '{}' and its buffer do not name each other", number, parameter.name));
+  }
+  const bool fits = parameter.var < p_.vars.size() && p_.vars[parameter.var].kind == VarKind::scalar;
+  return fits || fail(fmt::format("parameter {} '{}' names no scalar variable", number, parameter.name));
+}
+
+bool Verifier::launch_exprs(const std::vector<Expr>& list, const char* what) {
+  for (Expr e : list)
+    if (!over_dims(e, true, what)) return false;
+  return true;
+}
+
+bool Verifier::kernel(const Kernel& k) {
+  kernel_ = k.name;
+  current_ = nullptr;
+  if (k.grid.empty() || k.grid.size() > 3)
+    return fail(fmt::format("a grid has 1 to 3 extents, this one {}", k.grid.size()));
+  if (!launch_exprs(k.grid, "a grid extent")) return false;
+  const Hints& h = k.hints;
+  if (h.threads < 0 || h.threads > 1024) return fail(fmt::format("a block has 1 to 1024 threads, not {}", h.threads));
+  if (h.min_blocks_per_sm < 0 || h.register_cap < 0 || h.consumer_warpgroups < 0)
+    return fail("a hint is negative; 0 leaves the choice to the compiler");
+  if (k.source) return source_kernel(k);
+  if (k.block_vars.size() != k.grid.size())
+    return fail(fmt::format("the grid has {} extents and {} block indices", k.grid.size(), k.block_vars.size()));
+  defined_.assign(p_.vars.size(), 0);
+  ever_defined_.assign(p_.vars.size(), 0);
+  depends_.assign(p_.vars.size(), 0);
+  allocated_.assign(p_.buffers.size(), 0);
+  written_.assign(p_.buffers.size(), 0);
+  private_.assign(p_.buffers.size(), 0);
+  for (VarId v = 0; v < p_.vars.size(); ++v) {
+    const VarKind kind = p_.vars[v].kind;
+    defined_[v] = kind == VarKind::dim || kind == VarKind::scalar || (kind == VarKind::thread && lowered());
+  }
+  for (VarId v : k.block_vars)
+    if (!define(v, VarKind::block_index, 0)) return false;
+  return block(k.body);
+}
+
+bool Verifier::source_kernel(const Kernel& k) {
+  const SourceKernel& s = *k.source;
+  if (!k.body.empty() || !k.block_vars.empty()) return fail("a source kernel has no body");
+  if (s.language != "cuda" && s.language != "llvm")
+    return unsupported(fmt::format("source in '{}'; use cuda or llvm", s.language));
+  if (s.entry.empty()) return fail("a source kernel names its entry point");
+  if ((!s.block.empty() && s.block.size() != 3) || (!s.cluster.empty() && s.cluster.size() != 3))
+    return fail("block and cluster have 3 extents each, or none");
+  return launch_exprs(s.block, "a block extent") && launch_exprs(s.cluster, "a cluster extent") &&
+         (!s.shared_bytes || over_dims(s.shared_bytes, true, "the size of shared memory"));
+}
+
+std::string Verifier::name(BufferId b) const {
+  if (b >= p_.buffers.size()) return fmt::format("buffer {}", b);
+  return p_.buffers[b].name.empty() ? fmt::format("buffer {}", b) : fmt::format("'{}'", p_.buffers[b].name);
+}
+
+std::string Verifier::name_of_var(VarId v) const {
+  if (v >= p_.vars.size()) return fmt::format("variable {}", v);
+  return p_.vars[v].name.empty() ? fmt::format("variable {}", v) : fmt::format("'{}'", p_.vars[v].name);
+}
+
+std::string Verifier::shape_text(const std::vector<int64_t>& extents) {
+  std::string text = "[";
+  for (size_t i = 0; i < extents.size(); ++i) text += fmt::format("{}{}", i ? ", " : "", extents[i]);
+  return text + "]";
+}
+
+Status verify(const Program& program, Stage stage) { return Verifier(program, stage).run(); }
+
+}  // namespace tilert::ir

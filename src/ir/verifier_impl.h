@@ -1,0 +1,100 @@
+// The verifier's class; only verifier.cpp and verify_*.cpp include it. Every check returns false once an error is
+// found.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ir/semantics.h"
+#include "ir/verifier.h"
+
+namespace tilert::ir {
+
+inline constexpr size_t kMaxRank = 8;
+
+class Verifier {
+ public:
+  Verifier(const Program& program, Stage stage) : p_(program), stage_(stage) {}
+  Status run();
+
+ private:
+  // Which points of the enclosing Parallel a value depends on: a bit per variable.
+  using Dependence = uint32_t;
+
+  // declarations (verifier.cpp)
+  bool declarations();
+  bool variable(const Var& v);
+  bool dim(const Dim& d);
+  bool buffer(BufferId id);
+  bool global_buffer(const Buffer& b);
+  bool tile_buffer(const Buffer& b);
+  bool parameter(const Parameter& parameter, size_t number);
+  bool kernel(const Kernel& k);
+  bool source_kernel(const Kernel& k);
+  bool launch_exprs(const std::vector<Expr>& list, const char* what);
+  bool over_dims(Expr e, bool scalars, const std::string& what);
+  bool supported(DType dtype, const std::string& what);
+
+  // statements (verify_stmt.cpp)
+  bool block(const Block& b);
+  bool stmt(const Stmt& s);
+  bool legal(const Stmt& s);
+  bool check(const Alloc& n);
+  bool check(const Copy& n);
+  bool check(const Fill& n);
+  bool check(const Gemm& n);
+  bool check(const Reduce& n);
+  bool check(const Parallel& n);
+  bool check(const For& n);
+  bool check(const If& n);
+  bool check(const Let& n);
+  bool check(const Store& n);
+  bool check(const Inline& n);
+  bool check(const Move& n);
+  bool check(const Call& n);
+  bool check(const Group& n);
+  bool copy_options(const Copy& n);
+  bool gemm_types(const Gemm& n);
+  bool injective(const Access& a);
+  void note_loop_writes(const Block& body);
+
+  // operands (verify_operand.cpp)
+  bool expr(Expr e, DType dtype, const char* what);
+  bool typed(Expr e);
+  bool visible(Expr e);
+  bool define(VarId v, VarKind kind, Dependence dependence);
+  bool region(const Region& r, const char* what);
+  bool access(const Access& a, const char* what);
+  bool names_buffer(BufferId b, const char* what);
+  bool reads(BufferId b);
+  bool writes(BufferId b);
+  bool scope_is(BufferId b, std::initializer_list<Scope> allowed, const char* what);
+  Dependence dependence(Expr e) const;
+  Dependence dependence(const std::vector<Expr>& list) const;
+
+  bool lowered() const { return stage_ >= Stage::lowered; }
+  std::string name(BufferId b) const;
+  std::string name_of_var(VarId v) const;
+  static std::string shape_text(const std::vector<int64_t>& extents);
+  bool fail(std::string message) { return fail_with(Code::kInvalidProgram, std::move(message)); }
+  bool unsupported(std::string message) { return fail_with(Code::kUnsupported, std::move(message)); }
+  bool fail_with(Code code, std::string message);
+
+  const Program& p_;
+  const Stage stage_;
+  std::string kernel_;
+  const Stmt* current_ = nullptr;
+  std::optional<Error> error_;
+  std::vector<char> typed_;          // by serial: nodes whose types were checked
+  std::vector<char> defined_;        // variables in scope
+  std::vector<char> ever_defined_;   // a let or loop variable is defined once
+  std::vector<Dependence> depends_;  // variables
+  std::vector<char> allocated_;      // buffers in scope
+  std::vector<char> written_;        // buffers that something may have written
+  const Parallel* parallel_ = nullptr;
+  std::vector<char> private_;  // allocated inside the Parallel
+  Dependence under_ = 0;       // of the conditions around
+};
+
+}  // namespace tilert::ir
