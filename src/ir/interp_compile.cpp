@@ -57,10 +57,13 @@ bool Machine::place(const Region& r, Place& out) {
     return fail(fmt::format("a region of {} has {} dims, the buffer has {}", buffer_name(*out.memory), r.offsets.size(),
                             out.memory->shape.size()));
   for (Expr e : r.offsets) out.at.push_back(tape(e));
-  for (int64_t extent : r.extents)
-    if (extent < 0 || extent > (int64_t{1} << 32)) return fail(fmt::format("an extent of {} is no size", extent));
+  for (int64_t extent : r.extents) {
+    const bool fits =
+        extent >= 0 && !__builtin_mul_overflow(out.size, extent, &out.size) && out.size <= options_.max_tile_bytes;
+    if (!fits)
+      return fail(fmt::format("a region of {} has too many elements", buffer_name(*out.memory)), Code::kOutOfMemory);
+  }
   out.extents = r.extents;
-  out.size = region_size(r);
   return !error_;
 }
 

@@ -122,6 +122,9 @@ bool Machine::allocate_tiles() {
   for (Memory& m : memory_) {
     if (m.global) continue;
     const Buffer& buffer = p_.buffers[m.id];
+    if (buffer.stages < 1 || buffer.stages > 1024 || buffer.byte_offset > options_.max_tile_bytes)
+      return fail(fmt::format("{} has {} stages at {}", buffer_name(m), buffer.stages, buffer.byte_offset),
+                  Code::kInternal);
     m.elements = buffer.stages;
     m.shape.resize(buffer.shape.size());
     m.strides.resize(buffer.shape.size());
@@ -222,8 +225,10 @@ bool Machine::step(const Operation& op, const Parallel& n, const Lanes& lanes) {
   if (rank != n.extents.size() || rank > kMaxRank || in_parallel_)
     return fail("a parallel loop is malformed", Code::kInternal);
   int64_t points = 1, at[kMaxRank] = {};
-  for (int64_t extent : n.extents) points *= extent;
-  if (points <= 0) return true;
+  for (int64_t extent : n.extents)
+    if (extent < 0 || __builtin_mul_overflow(points, extent, &points))
+      return fail("a parallel loop has too many points");
+  if (points == 0) return true;
   const Lanes one{lanes[0]};
   in_parallel_ = true;
   first_point_ = point_ + 1;

@@ -12,6 +12,7 @@
 namespace tilert::ir {
 
 inline constexpr size_t kMaxRank = 8;
+inline constexpr int64_t kMaxElements = int64_t{1} << 31;  // of a region or a parallel loop
 
 class Verifier {
  public:

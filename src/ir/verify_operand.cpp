@@ -90,11 +90,14 @@ bool Verifier::region(const Region& r, const char* what) {
   if (r.offsets.size() != b.shape.size() || r.extents.size() != b.shape.size())
     return fail(fmt::format("{}: a region of {} needs {} offsets and extents, one a dim; {} and {} are given", what,
                             name(r.buffer), b.shape.size(), r.offsets.size(), r.extents.size()));
+  int64_t elements = 1;
   for (size_t d = 0; d < b.shape.size(); ++d) {
     const int64_t extent = r.extents[d];
     if (!expr(r.offsets[d], DType::index, "an offset")) return false;
-    if (extent < 1 || extent > (int64_t{1} << 31))
-      return fail(fmt::format("{}: the region of {} has an extent of {}", what, name(r.buffer), extent));
+    if (extent < 1) return fail(fmt::format("{}: the region of {} has an extent of {}", what, name(r.buffer), extent));
+    if (extent > kMaxElements / elements)
+      return fail(fmt::format("{}: the region of {} has more than {} elements", what, name(r.buffer), kMaxElements));
+    elements *= extent;
     if (b.scope == Scope::global) continue;
     const int64_t size = b.shape[d]->as_int();
     const int64_t offset = r.offsets[d]->is_constant() ? r.offsets[d]->as_int() : 0;

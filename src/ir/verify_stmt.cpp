@@ -190,9 +190,13 @@ bool Verifier::check(const Reduce& n) {
 bool Verifier::check(const Parallel& n) {
   if (n.vars.empty() || n.vars.size() != n.extents.size() || n.vars.size() > kMaxRank)
     return fail(fmt::format("parallel has 1 to {} extents and as many variables", kMaxRank));
+  int64_t points = 1;
   for (size_t i = 0; i < n.vars.size(); ++i) {
     if (n.extents[i] < 1)
       return fail(fmt::format("parallel over an extent of {}; extents are at least 1", n.extents[i]));
+    if (n.extents[i] > kMaxElements / points)
+      return fail(fmt::format("parallel over more than {} points", kMaxElements));
+    points *= n.extents[i];
     if (!define(n.vars[i], VarKind::loop, Dependence{1} << i)) return false;
   }
   parallel_ = &n;

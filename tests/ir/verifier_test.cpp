@@ -104,6 +104,9 @@ const Case kBroken[] = {
      "operation 1: valid bounds belong to a tensor, and neither side of this copy is one"},
     {"1: copy @one[] -> @C[0:1]",
      "operation 1: a side of copy is 'one', a var buffer; it must be global or shared or fragment or local"},
+    {"1: copy @A[0:100000, 0:100000] -> @B[0:100000, 0:100000]",
+     "operation 1: copy: the region of 'A' has more than 2147483648 elements"},
+    {"1: parallel (%i : 100000, %j : 100000) { }", "operation 1: parallel over more than 2147483648 points"},
     {"1: copy @C[0:0] -> @s[0:0]", "operation 1: copy: the region of 'C' has an extent of 0"},
     // fill
     {"1: fill @s[0:64] = f16(0.0)", "operation 1: the value of fill is f16, f32 is needed; write a cast"},
@@ -182,7 +185,6 @@ TEST_P(Declarations, BreakOneRuleEach) {
             GetParam().message)
       << GetParam().body;
 }
-const char kEmptyKernel[] = "kernel \"k\" (%x) grid [1] { }";
 const Case kBrokenDeclarations[] = {
     {"kernel \"k\" () grid [] { }", "kernel 'k': a grid has 1 to 3 extents, this one 0"},
     {"kernel \"k\" () grid [1] { }", "kernel 'k': the grid has 1 extents and 0 block indices"},
