@@ -2,6 +2,7 @@
 #include "capi/guard.h"
 #include "ir/parser.h"
 #include "ir/printer.h"
+#include "ir/verifier.h"
 #include "ir/visit.h"
 #include "support/sha256.h"
 
@@ -33,13 +34,10 @@ tilert_status tilert_program_parse(const char* text, size_t size, const char* na
   return capi::guard(error, [&]() -> Status {
     if (!text || !out) return make_error(Code::kInvalidArgument, "{} is NULL", text ? "program" : "text");
     if (flags & ~uint32_t{TILERT_ALLOW_SOURCE}) return make_error(Code::kInvalidArgument, "unknown flags {:#x}", flags);
-    TILERT_ASSIGN(ir::Program parsed, ir::parse({text, size}, name ? name : "program"));
+    const ir::ParseOptions options{.allow_source = (flags & TILERT_ALLOW_SOURCE) != 0};
+    TILERT_ASSIGN(ir::Program parsed, ir::parse({text, size}, name ? name : "program", options));
+    TILERT_TRY(ir::verify(parsed));
     auto program = std::make_shared<const ir::Program>(std::move(parsed));
-    if (!(flags & TILERT_ALLOW_SOURCE) && holds_source(*program))
-      return make_error(Code::kSourceRefused,
-                        "{}: the text holds inline source or a source kernel, which is code: pass "
-                        "TILERT_ALLOW_SOURCE where it may be trusted",
-                        name ? name : "program");
     *out = new tilert_program(std::move(program));
     return {};
   });
