@@ -74,13 +74,12 @@ bool Machine::step(const Operation& op, const ir::Call& n, const Lanes& lanes) {
     case Primitive::ldmatrix_x2_trans: return call_ldmatrix(op, 2, true, lanes);
     case Primitive::ldmatrix_x4_trans: return call_ldmatrix(op, 4, true, lanes);
     case Primitive::stmatrix_x4: return call_stmatrix(op, 4, lanes);
-    case Primitive::mma_m16n8k16_f16_f32: return call_mma(op, DType::f16, 2, lanes);
-    case Primitive::mma_m16n8k16_bf16_f32: return call_mma(op, DType::bf16, 2, lanes);
-    case Primitive::mma_m16n8k32_s8_s32: return call_mma(op, DType::int8, 4, lanes);
+    case Primitive::mma_m16n8k16_f16: return call_mma(op, DType::f16, 2, lanes);
+    case Primitive::mma_m16n8k16_bf16: return call_mma(op, DType::bf16, 2, lanes);
+    case Primitive::mma_m16n8k32_s8: return call_mma(op, DType::int8, 4, lanes);
     case Primitive::pack_regs: return call_pack(op, lanes);
     case Primitive::cast_pack: return call_cast_pack(op, n, lanes);
-    case Primitive::shuffle_xor: return call_shuffle(op, true, lanes);
-    case Primitive::shuffle: return call_shuffle(op, false, lanes);
+    case Primitive::shuffle_xor: return call_shuffle(op, lanes);
     default: return fail(fmt::format("{} cannot be interpreted", row.name), Code::kUnsupported);
   }
 }
@@ -219,18 +218,19 @@ bool Machine::call_mma(const Operation& op, DType input, int per, const Lanes& l
   return true;
 }
 
-// One 32-bit register from another lane of the warp; the lane's number is taken modulo the warp.
-bool Machine::call_shuffle(const Operation& op, bool exclusive_or, const Lanes& lanes) {
+// One element from lane ^ v of the warp.
+bool Machine::call_shuffle(const Operation& op, const Lanes& lanes) {
   const Place &dst = op.arguments[0].place, &src = op.arguments[1].place;
-  if (!whole_warps(lanes) || !dst.memory || !src.memory || !op.arguments[2].value)
+  if (!whole_warps(lanes) || !dst.memory || !src.memory || !op.arguments[2].value ||
+      dst.memory->dtype != src.memory->dtype)
     return fail("a shuffle is malformed", Code::kInternal);
-  std::vector<uint32_t> held(lanes.size());
+  std::vector<uint64_t> held(lanes.size());
+  int64_t element;
   for (size_t i = 0; i < lanes.size(); ++i)
-    if (!get_bytes(src, lanes[i], 4 / src.memory->bytes, reinterpret_cast<uint8_t*>(&held[i]))) return false;
+    if (!span(src, lanes[i], 1, element) || !read_at(*src.memory, element, lanes[i], held[i])) return false;
   for (size_t i = 0; i < lanes.size(); ++i) {
-    const auto by = static_cast<size_t>(eval(op.arguments[2].value, lanes[i]));
-    const size_t from = i / kWarp * kWarp + (exclusive_or ? (i ^ by) % kWarp : by % kWarp);
-    if (!put_bytes(dst, lanes[i], 4 / dst.memory->bytes, reinterpret_cast<const uint8_t*>(&held[from]))) return false;
+    const size_t from = i / kWarp * kWarp + (i ^ static_cast<size_t>(eval(op.arguments[2].value, lanes[i]))) % kWarp;
+    if (!span(dst, lanes[i], 1, element) || !write_at(*dst.memory, element, lanes[i], held[from])) return false;
   }
   return true;
 }

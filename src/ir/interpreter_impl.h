@@ -142,7 +142,7 @@ class Machine {
   bool call_pack(const Operation& op, const Lanes& lanes);
   bool call_cast_pack(const Operation& op, const ir::Call& call, const Lanes& lanes);
   bool call_mma(const Operation& op, DType input, int k, const Lanes& lanes);
-  bool call_shuffle(const Operation& op, bool exclusive_or, const Lanes& lanes);
+  bool call_shuffle(const Operation& op, const Lanes& lanes);
   bool get_bytes(const Place& p, uint32_t lane, int64_t count, uint8_t* out);
   bool put_bytes(const Place& p, uint32_t lane, int64_t count, const uint8_t* in);
   bool whole_warps(const Lanes& lanes);

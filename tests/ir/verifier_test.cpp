@@ -271,12 +271,12 @@ TEST(Verifier, LoweredFaultsAreOurOwn) {
   text << file.rdbuf();
   EXPECT_EQ(verdict(text.str(), Stage::lowered), "right");
   EXPECT_EQ(verdict(text.str(), Stage::synchronized), "right");
-  auto p = parse(text.str() + "kernel \"more\" (%x) grid [1] { 1: call shuffle (\"16\") }");
+  auto p = parse(text.str() + "kernel \"more\" (%x) grid [1] { 1: call shuffle_xor (\"16\") }");
   ASSERT_TRUE(p) << p.error().message;
   const Status status = verify(*p, Stage::lowered);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Code::kInternal);
-  EXPECT_EQ(status.error().message, "operation 1: shuffle takes 3 arguments, 1 are given");
+  EXPECT_EQ(status.error().message, "operation 1: shuffle_xor takes 3 arguments, 1 are given");
   EXPECT_EQ(verdict(text.str() + "kernel \"more\" (%x) grid [1] { 9: gemm @as[0:1, 0:1], @as[0:1, 0:1], @acc[0:1] }",
                     Stage::synchronized),
             "operation 9: gemm has no place at this stage");

@@ -115,7 +115,8 @@ std::vector<Example> examples() {
   return all;
 }
 
-// A tensor for each parameter, of small integers; outputs start as a pattern that must survive where nothing is written.
+// A tensor for each parameter, of small integers; outputs start as a pattern that must survive where nothing is
+// written.
 struct Tensors {
   std::vector<std::vector<uint8_t>> data;
   HostArguments arguments;
