@@ -284,7 +284,8 @@ bool Verifier::check(const Inline& n) {
       if (!typed(*e) || !visible(*e)) return false;
     } else {
       const Access& a = std::get<Access>(operand);
-      if (!access(a, "an operand of inline source") || !writes(a.buffer)) return false;
+      if (!access(a, "an operand of inline source")) return false;
+      written_[a.buffer] = 1;  // whether the text reads or writes it is the text's own matter
     }
   }
   return true;
