@@ -38,6 +38,23 @@ Result<std::shared_ptr<Context>> Context::create(ContextOptions options) {
   return context;
 }
 
+runtime::ArtifactPtr Context::recall(const RequestKey& key) const {
+  std::shared_lock lock(mutex_);
+  const auto found = artifacts_.find(key);
+  return found == artifacts_.end() ? nullptr : found->second.artifact;
+}
+
+std::optional<BinaryKey> Context::recall_binary(const RequestKey& key) const {
+  std::shared_lock lock(mutex_);
+  const auto found = artifacts_.find(key);
+  return found == artifacts_.end() ? std::nullopt : std::optional(found->second.binary);
+}
+
+void Context::remember(const RequestKey& key, runtime::ArtifactPtr artifact, const BinaryKey& binary) {
+  std::unique_lock lock(mutex_);
+  artifacts_.try_emplace(key, Remembered{std::move(artifact), binary});
+}
+
 Stats Context::stats() const {
   Stats s;
   s.memory_hits = counters_.memory_hits;

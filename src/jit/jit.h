@@ -9,7 +9,9 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <shared_mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "cache/cache.h"
@@ -60,6 +62,10 @@ class Context {
   const ContextOptions& options() const { return options_; }
   Cache& cache() { return *cache_; }
   Compilers& compilers() { return compilers_; }
+  // Artifacts of this process, ready to load: a hit here is one look-up. Null on a miss.
+  runtime::ArtifactPtr recall(const RequestKey& key) const;
+  void remember(const RequestKey& key, runtime::ArtifactPtr artifact, const BinaryKey& binary);
+  std::optional<BinaryKey> recall_binary(const RequestKey& key) const;
   void report(const Event& event) const { if (options_.on_event) options_.on_event(event); }
 
   struct Counters {
@@ -75,6 +81,12 @@ class Context {
   Compilers compilers_;
   std::atomic<bool> sealed_{false};
   Counters counters_;
+  struct Remembered {
+    runtime::ArtifactPtr artifact;
+    BinaryKey binary;
+  };
+  mutable std::shared_mutex mutex_;  // of what follows
+  std::unordered_map<RequestKey, Remembered> artifacts_;
 };
 
 // A dim's value, or its buckets, given when a kernel is made; dims not named stay as the program declared them.

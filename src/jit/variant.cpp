@@ -67,14 +67,24 @@ Result<runtime::ArtifactPtr> Variant::compile() {
   if (artifact_) return artifact_;
   if (context_->options().cache_mode != CacheMode::off) {
     Result<runtime::ArtifactPtr> found = fetch();
-    if (found) return artifact_ = *found;
+    if (found) {
+      artifact_ = *found;
+      context_->remember(key_, artifact_, binary_key_);
+      return artifact_;
+    }
   }
   TILERT_ASSIGN(artifact_, make());
+  if (context_->options().cache_mode != CacheMode::off) context_->remember(key_, artifact_, binary_key_);
   return artifact_;
 }
 
 // From the cache; any fault there is a miss.
 Result<runtime::ArtifactPtr> Variant::fetch() {
+  if (runtime::ArtifactPtr known = context_->recall(key_)) {
+    ++context_->counters().memory_hits;
+    binary_key_ = *context_->recall_binary(key_);
+    return known;
+  }
   Cache& cache = context_->cache();
   auto index = cache.find_in_memory(key_, generator_text());
   CacheEntryPtr entry = index ? cache.find_in_memory(index->binary) : nullptr;

@@ -92,7 +92,7 @@ class Inference {
   // The loop's map from a fragment that it goes through point by point.
   std::optional<FragmentMap> loop_map(const Parallel& loop, const Access& access) const {
     const auto dims = access_dims(loop, access);
-    if (!dims || !known(access.buffer)) return std::nullopt;
+    if (!dims || !known(access.buffer) || plan_.partial.count(access.buffer)) return std::nullopt;
     const FragmentMap& map = plan_.fragments.at(access.buffer);
     std::vector<int> order(loop.vars.size(), -1);
     for (size_t d = 0; d < dims->size(); ++d) {
@@ -127,7 +127,7 @@ class Inference {
 
   // Gives a free fragment the loop's map along the dims by which it is accessed.
   bool carry(const Parallel& loop, const FragmentMap& map, const Access& access) {
-    if (known(access.buffer)) return false;
+    if (known(access.buffer) || plan_.partial.count(access.buffer)) return false;
     const auto dims = access_dims(loop, access);
     if (!dims) return false;
     std::vector<int> kept;
@@ -145,7 +145,10 @@ class Inference {
   bool through_reduce(const Reduce& r) {
     if (program_.buffer(r.src.buffer).scope != Scope::fragment || program_.buffer(r.dst.buffer).scope != Scope::fragment) return false;
     if (!known(r.src.buffer) || known(r.dst.buffer)) return false;
-    FragmentMap result = plan_reduce(plan_.fragments.at(r.src.buffer), r.dim).result;
+    const ReducePlan reduction = plan_reduce(plan_.fragments.at(r.src.buffer), r.dim);
+    // Parts in different warps would have to meet in shared memory anyway.
+    if (reduction.parts > 1) plan_.partial.erase(r.dst.buffer);
+    FragmentMap result = plan_.partial.count(r.dst.buffer) ? reduction.partial : reduction.result;
     if (r.dst.extents.size() == r.src.extents.size()) result = result.with_unit_dim(r.dim);
     return assign(r.dst.buffer, result);
   }
@@ -153,8 +156,8 @@ class Inference {
   bool through_copy(const Copy& c) {
     const BufferId a = c.src.buffer, b = c.dst.buffer;
     if (program_.buffer(a).scope != Scope::fragment || program_.buffer(b).scope != Scope::fragment) return false;
-    if (known(a) && !known(b)) return assign(b, plan_.fragments.at(a));
-    if (known(b) && !known(a)) return assign(a, plan_.fragments.at(b));
+    if (known(a) && !known(b)) return assign(b, plan_.fragments.at(a).completed());
+    if (known(b) && !known(a) && !plan_.partial.count(a)) return assign(a, plan_.fragments.at(b));
     return false;
   }
 
@@ -178,14 +181,21 @@ class Inference {
     for (BufferId id : fragments_) {
       int64_t elements = 1;
       for (int64_t extent : constant_shape(program_.buffer(id))) elements *= extent;
-      if (!known(id) && elements > most) {
+      if (!known(id) && !plan_.partial.count(id) && elements > most) {
         most = elements;
         largest = id;
       }
     }
-    if (largest == kNoBuffer) return false;
+    if (largest == kNoBuffer) return place_parts();
     assign(largest, blocked_map(constant_shape(program_.buffer(largest)), plan_.threads, copy_width(largest), context_.target.warp_size));
     return true;
+  }
+
+  // Parts whose sum never met a known source: they become ordinary fragments.
+  bool place_parts() {
+    const size_t before = plan_.partial.size();
+    std::erase_if(plan_.partial, [&](BufferId id) { return !known(id); });
+    return plan_.partial.size() != before;
   }
 
   // Elements that copies of the fragment to and from memory can move at once; loops over it count as copies.

@@ -103,6 +103,7 @@ class Lower {
   Status gemm(const ir::Stmt& stmt, const ir::Gemm& gemm);
   Status reduce(const ir::Stmt& stmt, const ir::Reduce& reduce);
   // A fragment, converted to `map` (itself where it has that map already); through shared memory where threads differ.
+  ir::BufferId completed(ir::BufferId parts);  // of an unfinished sum
   Result<ir::BufferId> converted(ir::BufferId fragment, const FragmentMap& map);
   // A fragment whose elements are in `registers` already.
   ir::BufferId adopt_fragment(DType dtype, const FragmentMap& map, ir::BufferId registers);

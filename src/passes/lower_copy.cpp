@@ -68,7 +68,12 @@ CopyLoop copy_loop(Program& program, const Copy& c) {
   return result;
 }
 
-Status Lower::copy(const Stmt&, const Copy& c) {
+Status Lower::copy(const Stmt& s, const Copy& c) {
+  if (plan_.partial.count(c.src.buffer)) {
+    Copy whole = c;
+    whole.src.buffer = completed(c.src.buffer);
+    return copy(s, whole);
+  }
   const Buffer src = program().buffer(c.src.buffer), dst = program().buffer(c.dst.buffer);
   const CopyLoop loop = copy_loop(program(), c);
   ElementBounds bounds;

@@ -52,7 +52,8 @@ void ElementWise::match(const Access& access, bool write) {
   OwnerMatch m;
   if (plain) {
     const bool parts = low_.plan().partial.count(access.buffer) != 0;
-    m = same_owner(map_, fragment, dims, write ? AccessMode::write : parts ? AccessMode::read_parts : AccessMode::read);
+    m = same_owner(map_, fragment, dims,
+                   write ? (parts ? AccessMode::write_parts : AccessMode::write) : (parts ? AccessMode::read_parts : AccessMode::read));
   } else {
     m.reason = "its place is computed";
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "layout/conversion.h"
 #include "layout/fragment_builders.h"
 #include "layout/reduce_plan.h"
 #include "passes/element_wise.h"
@@ -74,6 +75,7 @@ class ReduceLowering {
     plan_ = plan_reduce(map, reduce_.dim);
     const BufferId values = low_.registers(dtype_, plan_.partial.registers(), "folded");
     low_.group(low_.comment("reduce, registers"), [&] { fold_registers(source, map, values); });
+    if (low_.plan().partial.count(reduce_.dst.buffer)) return add_parts(values);
     if (!plan_.lane_xor.empty()) low_.group(low_.comment("reduce, lanes"), [&] { fold_lanes(values); });
     if (plan_.parts > 1) fold_warps(values);
     return into_destination(values);
@@ -137,6 +139,17 @@ class ReduceLowering {
         low_.store({values, {r}}, reduce_combine(arena_, reduce_.op, low_.read({values, {r}}, "x"), low_.read({other, {low_.index(0)}}, "y")));
       }
     });
+  }
+
+  // Each thread's own part of an unfinished sum.
+  Status add_parts(BufferId values) {
+    const BufferId parts = low_.fragment_registers(reduce_.dst.buffer);
+    low_.group(low_.comment("reduce, own part"), [&] {
+      low_.unrolled(plan_.partial.registers(), [&](Expr r) {
+        low_.store({parts, {r}}, reduce_combine(arena_, reduce_.op, low_.read({parts, {r}}, "x"), low_.read({values, {r}}, "y")));
+      });
+    });
+    return {};
   }
 
   Expr result_offset(const FragmentMap& map, Expr reg) {
@@ -231,6 +244,24 @@ class ReduceLowering {
 };
 
 }  // namespace
+
+// The parts of an unfinished sum, added up over the lanes that hold them.
+BufferId Lower::completed(BufferId parts) {
+  const FragmentMap map = fragment_map(parts);
+  const BufferId regs = fragment_registers(parts);
+  const DType dtype = program().buffer(parts).dtype;
+  const ConversionPlan conversion = plan_conversion(map, map.completed(), dtype_bytes(dtype));
+  group(comment("sum, parts of lanes"), [&] {
+    const BufferId other = registers(dtype, 1, "other");
+    unrolled(map.registers(), [&](Expr r) {
+      for (int64_t mask : conversion.complete_lane_xor) {
+        call(Primitive::shuffle_xor, {registers_arg(other, index(0), 1), registers_arg(regs, r, 1), value_arg(index(mask))});
+        store({regs, {r}}, arena().make(Op::add, {read({regs, {r}}, "x"), read({other, {index(0)}}, "y")}));
+      }
+    });
+  });
+  return adopt_fragment(dtype, map.completed(), regs);
+}
 
 Status Lower::reduce(const Stmt&, const Reduce& r) { return ReduceLowering(*this, r).run(); }
 

@@ -4,6 +4,7 @@
 #include "passes/barriers.h"
 #include "passes/layouts.h"
 #include "passes/lower.h"
+#include "passes/partial_sums.h"
 #include "passes/ring.h"
 #include "passes/roles.h"
 #include "passes/select.h"
@@ -13,7 +14,7 @@ namespace tilert::passes {
 
 const std::vector<Pass>& gpu_passes() {
   static const std::vector<Pass> table = {
-      {"select", select},         {"plan_roles", plan_roles},   {"infer_layouts", infer_layouts},
+      {"select", select},         {"plan_roles", plan_roles},   {"partial_sums", partial_sums}, {"infer_layouts", infer_layouts},
       {"plan_rings", plan_rings}, {"apply_rings", apply_rings}, {"lower", lower},
       {"plan_shared", plan_shared}, {"insert_barriers", insert_barriers},
   };

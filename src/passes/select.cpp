@@ -38,12 +38,16 @@ int64_t fragment_words(const Program& program, const Kernel& kernel) {
   return words;
 }
 
-int recommend_threads(const Program& program, const Kernel& kernel, bool has_products) {
+// Warps that a product whose rows stay whole can use: one per 16 rows.
+int64_t most_row_warps(const Kernel& kernel, const std::vector<Product>& all);
+
+int recommend_threads(const Program& program, const Kernel& kernel, const std::vector<Product>& all) {
+  const bool has_products = !all.empty();
   const int64_t words = fragment_words(program, kernel);
   const int64_t per_thread = has_products ? 128 : 32;
   int threads = 128;
   const int most = has_products ? 256 : 512;
-  while (threads < most && words > per_thread * threads) threads *= 2;
+  while (threads < most && words > per_thread * threads && threads * 2 <= 32 * most_row_warps(kernel, all)) threads *= 2;
   return threads;
 }
 
@@ -89,6 +93,13 @@ bool wants_rows(const Kernel& kernel, const Gemm& gemm) {
     if (const auto* other = std::get_if<Gemm>(&s.node)) wants |= other != &gemm && other->a.buffer == gemm.c.buffer;
   });
   return wants;
+}
+
+int64_t most_row_warps(const Kernel& kernel, const std::vector<Product>& all) {
+  int64_t warps = 32;
+  for (const Product& p : all)
+    if (wants_rows(kernel, *p.gemm)) warps = std::min(warps, std::max<int64_t>(matrix_extents(p.gemm->c).first / 16, 4));
+  return warps;
 }
 
 bool exact(const AtomCounts& counts, const Atom& atom, const WarpGrid& grid, const GemmPlan& plan) {
@@ -164,7 +175,7 @@ Result<Module> select(Module module, const PassContext& context) {
     const Kernel& kernel = module.program.kernels[k];
     KernelPlan& plan = module.plans[k];
     const auto all = products(kernel);
-    plan.threads = kernel.hints.threads > 0 ? kernel.hints.threads : recommend_threads(module.program, kernel, !all.empty());
+    plan.threads = kernel.hints.threads > 0 ? kernel.hints.threads : recommend_threads(module.program, kernel, all);
     if (plan.threads % context.target.warp_size != 0 || plan.threads > context.target.max_threads_per_block)
       return make_error(Code::kUnsupported, "kernel '{}': {} threads a block: {} takes multiples of {} up to {}", kernel.name,
                         plan.threads, context.target.text, context.target.warp_size, context.target.max_threads_per_block);
