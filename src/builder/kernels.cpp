@@ -8,14 +8,14 @@ namespace {
 
 constexpr uint32_t kMaxKernels = 64;
 constexpr uint32_t kMaxListed = 1024;  // headers or options of a source kernel
-constexpr size_t kMaxSource = size_t{64} << 20;
+constexpr size_t kMaxKernelSource = size_t{64} << 20;
 constexpr uint32_t kGridFlags =
     TILERT_GRID_PERSISTENT | TILERT_GRID_NO_CONTRACT | TILERT_GRID_FIXED_ORDER | TILERT_GRID_FAST_MATH;
 
 Result<std::string> text(const char* from, std::string_view what) {
   if (!from) return make_error(Code::kInvalidArgument, "{} is NULL", what);
-  const size_t size = strnlen(from, kMaxSource + 1);
-  if (size == 0 || size > kMaxSource)
+  const size_t size = strnlen(from, kMaxKernelSource + 1);
+  if (size == 0 || size > kMaxKernelSource)
     return make_error(Code::kInvalidArgument, "{} is {}", what, size == 0 ? "empty" : "longer than 64 MiB");
   return std::string(from, size);
 }

@@ -7,10 +7,10 @@
 namespace tilert::builder {
 namespace {
 
-struct Row {
+struct RefusalRow {
   std::string_view name, what, alternative;
 };
-constexpr Row kRefusals[] = {
+constexpr RefusalRow kRefusals[] = {
 #define TILERT_FEATURE(name)
 #define TILERT_REFUSAL(name, what, alternative) {#name, what, alternative},
 #include "builder/refusals.def"
@@ -28,7 +28,7 @@ constexpr std::string_view kFeatures[] = {
 }  // namespace
 
 Error refuse(Refusal refusal, std::string_view detail) {
-  const Row& row = kRefusals[static_cast<size_t>(refusal)];
+  const RefusalRow& row = kRefusals[static_cast<size_t>(refusal)];
   return make_error(Code::kUnsupported, "{}{}this version does not do {} [{}]: {}", detail, detail.empty() ? "" : ": ",
                     row.what, row.name, row.alternative);
 }

@@ -23,10 +23,6 @@ uint64_t load_number(std::string_view blob, size_t at, int bytes) {
   return value;
 }
 
-std::string_view as_text(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
-}
-
 Digest content_digest(std::string_view header, std::string_view body) {
   return Sha256().update(header.substr(0, kDigestAt)).update(body).finish();
 }

@@ -15,6 +15,10 @@ namespace tilert {
 
 enum class EntryKind : uint32_t { binary = 1, index = 2 };
 
+inline std::string_view as_text(const Digest& digest) {
+  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
+}
+
 // The key of a row, from the kind, the namespace and the content key. Two namespaces never share a row.
 Digest row_key(std::string_view name_space, const BinaryKey& key);
 Digest row_key(std::string_view name_space, const RequestKey& key, std::string_view generator);

@@ -15,10 +15,6 @@ constexpr int kMostFiles = 100;  // a directory in which so many stores went bad
 constexpr int kMostStrikes = 8;  // input and output errors before the store is switched off
 constexpr int kTries = 4;        // a read or write meets at most so many changes of file
 
-std::string_view as_text(const Digest& digest) {
-  return {reinterpret_cast<const char*>(digest.data()), digest.size()};
-}
-
 bool exists(const std::string& path) {
   struct stat status {};
   return lstat(path.c_str(), &status) == 0;

@@ -11,7 +11,7 @@ namespace tilert {
 namespace {
 
 // The first two read files; the others build text that the assembler reads again, in which they could be hidden.
-constexpr std::array kDirectives = {"incbin", "include", "macro", "irp", "irpc", "altmacro", "rept", "rep"};
+constexpr std::array kRefusedDirectives = {"incbin", "include", "macro", "irp", "irpc", "altmacro", "rept", "rep"};
 
 bool is_name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$'; }
 
@@ -37,7 +37,7 @@ std::string forbidden_asm_directive(std::string_view text) {
     size_t end = dot + 1;
     while (end < lower.size() && is_name_character(lower[end])) ++end;
     std::string_view name = std::string_view(lower).substr(dot + 1, end - dot - 1);
-    for (const char* directive : kDirectives)
+    for (const char* directive : kRefusedDirectives)
       if (name == directive) return "." + std::string(name);
   }
   return {};

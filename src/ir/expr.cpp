@@ -6,7 +6,7 @@
 namespace tilert::ir {
 namespace {
 
-constexpr OpRow kRows[] = {
+constexpr OpRow kOpRows[] = {
 #define TILERT_OP(name, arity, rule, text, c) {Op::name, arity, TypeRule::rule, text, c},
 #include "ir/ops.def"
 #undef TILERT_OP
@@ -30,10 +30,10 @@ uint64_t canonical_bits(DType dtype, uint64_t bits) {
 
 }  // namespace
 
-const OpRow& op_row(Op op) { return kRows[static_cast<size_t>(op)]; }
+const OpRow& op_row(Op op) { return kOpRows[static_cast<size_t>(op)]; }
 
 const OpRow* op_from_text(std::string_view text) {
-  for (const OpRow& row : kRows)
+  for (const OpRow& row : kOpRows)
     if (text == row.text) return &row;
   return nullptr;
 }

@@ -10,7 +10,7 @@ constexpr PrimitiveRow row(Primitive primitive, std::string_view name, std::stri
   const size_t bar = effects.find('|');
   return {primitive, name, effects.substr(0, bar), effects.substr(bar + 1)};
 }
-constexpr PrimitiveRow kRows[] = {
+constexpr PrimitiveRow kPrimitiveRows[] = {
 #define TILERT_PRIMITIVE(name, effects) row(Primitive::name, #name, effects),
 #include "ir/primitives.def"
 #undef TILERT_PRIMITIVE
@@ -18,10 +18,10 @@ constexpr PrimitiveRow kRows[] = {
 
 }  // namespace
 
-const PrimitiveRow& primitive_row(Primitive primitive) { return kRows[static_cast<size_t>(primitive)]; }
+const PrimitiveRow& primitive_row(Primitive primitive) { return kPrimitiveRows[static_cast<size_t>(primitive)]; }
 
 const PrimitiveRow* primitive_from_name(std::string_view name) {
-  for (const PrimitiveRow& r : kRows)
+  for (const PrimitiveRow& r : kPrimitiveRows)
     if (r.name == name) return &r;
   return nullptr;
 }

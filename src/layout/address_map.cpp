@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "support/round.h"
+
 namespace tilert {
 namespace {
 
@@ -11,7 +13,6 @@ constexpr int64_t kSwizzleRows = 8;       // rows after which the XOR pattern re
 constexpr int64_t kSpans[] = {128, 64, 32};
 
 int64_t round_up(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
-int64_t ceil_div(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
 
 // Rows of `row_bytes`, dims before the last row-major over them.
 AddressMap rows_map(const std::vector<int64_t>& shape, int64_t element_bytes, int64_t row_bytes) {

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "layout/fragment_builders.h"
+#include "support/round.h"
 
 namespace tilert {
 namespace {
@@ -13,8 +14,6 @@ constexpr int64_t kScale = 64;            // cost of one register
 constexpr int64_t kAccessCost = 128;      // cost of one access
 constexpr int64_t kScatterCost = 1024;    // per register, divided by the contiguous run in elements
 constexpr int64_t kEnoughRun = 64;        // elements after which a longer run gains nothing
-
-int64_t ceil_div(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
 
 // The thread index as prime digits, lanes first: a dim takes a run of them.
 std::vector<Digit> thread_factors(int64_t lanes, int64_t warps) {

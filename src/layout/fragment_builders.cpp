@@ -3,12 +3,12 @@
 
 #include <algorithm>
 
+#include "support/round.h"
+
 namespace tilert {
 namespace {
 
 constexpr int64_t kColumns = 8;  // the step of accumulator widths
-
-int64_t ceil_div(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
 
 // Columns of one group, padded to what some instruction width divides.
 int64_t wgmma_columns(const Atom& atom, int64_t columns) {

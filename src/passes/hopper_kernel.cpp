@@ -19,8 +19,6 @@ struct RingPlace {
   BufferId slot, parity;
 };
 
-}  // namespace
-
 class RoleLowering {
  public:
   RoleLowering(Lower& low, const Kernel& kernel) : low_(low), arena_(low.arena()), roles_(low.plan().roles), kernel_(kernel) {}
@@ -266,6 +264,8 @@ class RoleLowering {
   const Kernel& kernel_;
   BufferId full_ = kNoBuffer, empty_ = kNoBuffer;
 };
+
+}  // namespace
 
 Status Lower::kernel_with_roles(const Kernel& kernel) { return RoleLowering(*this, kernel).run(); }
 

@@ -20,7 +20,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-CacheOptions options_in(const ScratchDirectory& scratch) {
+CacheOptions shared_options(const ScratchDirectory& scratch) {
   CacheOptions options;
   options.directory = scratch / "cache";
   return options;
@@ -54,7 +54,7 @@ TEST(Processes, FortyEightShareOneColdCacheWithoutErrorsOrDoubleWork) {
   Tally made;
   constexpr int kProcesses = kThreadSanitizer ? 8 : 48, kKeys = 40;
   std::vector<int> ends = run_processes(kProcesses, [&](int p) {
-    auto cache = Cache::open(options_in(scratch));
+    auto cache = Cache::open(shared_options(scratch));
     for (int n = 0; n < kKeys; ++n) {
       int i = (n + p * 5) % kKeys;
       auto result = cache->get_or_make(key_of(i), [&] {
@@ -70,7 +70,7 @@ TEST(Processes, FortyEightShareOneColdCacheWithoutErrorsOrDoubleWork) {
   });
   EXPECT_EQ(ends, std::vector<int>(kProcesses, 0));
   EXPECT_LE(made.count(), kKeys * 105 / 100);
-  auto cache = Cache::open(options_in(scratch));
+  auto cache = Cache::open(shared_options(scratch));
   for (int i = 0; i < kKeys; ++i) {
     EXPECT_TRUE(is_entry_of(cache->find(key_of(i)), i, 20000));
     EXPECT_TRUE(cache->find(request_of(i), "g"));
@@ -81,20 +81,20 @@ TEST(Processes, TwoHundredCreateTheStoreAtOnce) {
   ScratchDirectory scratch;
   constexpr int kProcesses = kThreadSanitizer ? 10 : 200;
   std::vector<int> ends = run_processes(kProcesses, [&](int p) {
-    auto cache = Cache::open(options_in(scratch));
+    auto cache = Cache::open(shared_options(scratch));
     cache->put(key_of(p), entry_of(p));
     if (!cache->flush(seconds(60))) return 2;
     return serious_events(cache->stats()) == 0 ? 0 : 3;
   });
   EXPECT_EQ(ends, std::vector<int>(kProcesses, 0));
-  auto cache = Cache::open(options_in(scratch));
+  auto cache = Cache::open(shared_options(scratch));
   for (int p = 0; p < kProcesses; ++p) EXPECT_TRUE(is_entry_of(cache->find(key_of(p)), p)) << p;
 }
 
 TEST(Processes, ReadersSeeWholeEntriesWhileWritersReplaceThem) {
   ScratchDirectory scratch;
   std::vector<int> ends = run_processes(6, [&](int p) {
-    auto cache = Cache::open(options_in(scratch));
+    auto cache = Cache::open(shared_options(scratch));
     for (int n = 0; n < 60; ++n) {
       if (p < 2) {
         cache->put(key_of(0), entry_of(p + n % 3, 50000), Replace::replace);
@@ -117,7 +117,7 @@ TEST(Processes, AWaiterGoesOnAtOnceWhenTheLeaderIsKilled) {
   ScratchDirectory scratch;
   Tally leading;
   pid_t leader = start_process([&] {
-    auto cache = Cache::open(options_in(scratch));
+    auto cache = Cache::open(shared_options(scratch));
     (void)cache->get_or_make(key_of(1), [&]() -> Result<CacheEntry> {
       leading.add();
       while (true) pause();
@@ -125,7 +125,7 @@ TEST(Processes, AWaiterGoesOnAtOnceWhenTheLeaderIsKilled) {
     return 1;
   });
   leading.wait_for_one();
-  auto cache = Cache::open(options_in(scratch));
+  auto cache = Cache::open(shared_options(scratch));
   steady_clock::time_point killed;
   std::jthread killer([&] {
     std::this_thread::sleep_for(milliseconds(200));
@@ -146,7 +146,7 @@ TEST(Processes, AWaiterTakesTheLeadersEntryOnceItIsStored) {
   ScratchDirectory scratch;
   Tally leading;
   pid_t leader = start_process([&] {
-    auto cache = Cache::open(options_in(scratch));
+    auto cache = Cache::open(shared_options(scratch));
     auto made = cache->get_or_make(key_of(1), [&] {
       leading.add();
       std::this_thread::sleep_for(milliseconds(300));
@@ -155,7 +155,7 @@ TEST(Processes, AWaiterTakesTheLeadersEntryOnceItIsStored) {
     return made ? 0 : 1;
   });
   leading.wait_for_one();
-  auto cache = Cache::open(options_in(scratch));
+  auto cache = Cache::open(shared_options(scratch));
   auto got = cache->get_or_make(key_of(1), []() -> Result<CacheEntry> {
     ADD_FAILURE() << "made although another process was making it";
     return entry_of(1);
@@ -168,7 +168,7 @@ TEST(Processes, AWaitForAnotherProcessIsBounded) {
   ScratchDirectory scratch;
   Tally leading;
   pid_t leader = start_process([&] {
-    auto cache = Cache::open(options_in(scratch));
+    auto cache = Cache::open(shared_options(scratch));
     (void)cache->get_or_make(key_of(1), [&]() -> Result<CacheEntry> {
       leading.add();
       while (true) pause();
@@ -176,7 +176,7 @@ TEST(Processes, AWaitForAnotherProcessIsBounded) {
     return 1;
   });
   leading.wait_for_one();
-  CacheOptions options = options_in(scratch);
+  CacheOptions options = shared_options(scratch);
   options.lease_wait = milliseconds(100);
   auto cache = Cache::open(options);
   auto made = cache->get_or_make(key_of(1), [] { return Result<CacheEntry>(entry_of(1)); });
@@ -193,7 +193,7 @@ TEST(Processes, KilledWritersLeaveAHealthyStore) {
     std::vector<pid_t> writers;
     for (int w = 0; w < 2; ++w)
       writers.push_back(start_process([&, w] {
-        auto cache = Cache::open(options_in(scratch));
+        auto cache = Cache::open(shared_options(scratch));
         for (int n = 0;; ++n) {
           int i = (round * 31 + w * 500 + n) % 1000;
           cache->put(key_of(i), entry_of(i, 60000), Replace::replace);
@@ -205,7 +205,7 @@ TEST(Processes, KilledWritersLeaveAHealthyStore) {
     for (pid_t writer : writers) kill(writer, SIGKILL);
     for (pid_t writer : writers) EXPECT_EQ(end_of(writer), 128 + SIGKILL);
   }
-  auto cache = Cache::open(options_in(scratch));
+  auto cache = Cache::open(shared_options(scratch));
   int found = 0;
   for (int i = 0; i < 1000; ++i) {
     CacheEntryPtr entry = cache->find(key_of(i));
@@ -219,7 +219,7 @@ TEST(Processes, KilledWritersLeaveAHealthyStore) {
 
 TEST(Processes, AChildOfForkReadsAndWritesAndItsParentGoesOn) {
   ScratchDirectory scratch;
-  auto cache = Cache::open(options_in(scratch));
+  auto cache = Cache::open(shared_options(scratch));
   cache->put(key_of(1), entry_of(1));
   ASSERT_TRUE(cache->flush(seconds(10)));
   cache->put(key_of(2), entry_of(2));  // perhaps still pending when the child comes to be
@@ -239,7 +239,7 @@ TEST(Processes, AChildOfForkReadsAndWritesAndItsParentGoesOn) {
 
 TEST(Processes, ForksInTheMiddleOfEverythingAreSafe) {
   ScratchDirectory scratch;
-  auto cache = Cache::open(options_in(scratch));
+  auto cache = Cache::open(shared_options(scratch));
   std::atomic<bool> stop{false};
   std::vector<std::jthread> threads;
   for (int t = 0; t < 6; ++t)
@@ -267,11 +267,11 @@ TEST(Processes, ForksInTheMiddleOfEverythingAreSafe) {
 
 TEST(Processes, ALeaseOfTheParentIsNotTheChilds) {
   ScratchDirectory scratch;
-  auto cache = Cache::open(options_in(scratch));
+  auto cache = Cache::open(shared_options(scratch));
   auto made = cache->get_or_make(key_of(1), [&] {
     // While this process makes the entry, a child that ends must not release the lease for others.
     EXPECT_EQ(end_of(start_process([] { return 0; })), 0);
-    CacheOptions options = options_in(scratch);
+    CacheOptions options = shared_options(scratch);
     options.lease_wait = milliseconds(100);
     int end = end_of(start_process([&] {
       auto other = Cache::open(options);
