@@ -65,9 +65,13 @@ class KernelWriter {
         kind_text(kernel_.kind), rows_));
     row_offsets();
     std::vector<Carried> sums(static_cast<size_t>(rows_ * kernel_.vectors), {types_.accumulator, "zeroinitializer"});
-    const std::string whole = t_.let("and i64 %groups, {}", -kernel_.unroll);
-    emit_loop(t_, "0", whole, kernel_.unroll, sums,
-              [&](const std::string& k, std::vector<Carried>& inner) { steps(k, kernel_.unroll, inner); });
+    const int unroll = kernel_.unroll_of(rows_);
+    std::string whole = "0";
+    if (unroll > 1) {
+      whole = t_.let("and i64 %groups, {}", -unroll);
+      emit_loop(t_, "0", whole, unroll, sums,
+                [&](const std::string& k, std::vector<Carried>& inner) { steps(k, unroll, inner); });
+    }
     emit_loop(t_, whole, "%groups", 1, sums,
               [&](const std::string& k, std::vector<Carried>& inner) { steps(k, 1, inner); });
     store(sums);

@@ -4,6 +4,7 @@
 #include "plugins/llvm/plugin_abi.h"
 #include "support/dynamic_library.h"
 #include "support/files.h"
+#include "target/target.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -67,7 +68,17 @@ std::string llvm_target_text(const LlvmTarget& target) {
   return text;
 }
 
+LlvmTarget llvm_target(const Target& target) {
+  const char* const triple =
+      target.arch == CpuArch::aarch64 ? "aarch64-unknown-linux-gnu" : "x86_64-unknown-linux-gnu";
+  return {triple, target.llvm_cpu, target.llvm_features};
+}
+
 Result<LlvmTarget> parse_llvm_target(std::string_view text) {
+  if (text == "cpu" || text.substr(0, 4) == "cpu:") {
+    TILERT_ASSIGN(const Target target, parse_target(text));
+    return llvm_target(target);
+  }
   const size_t first = std::min(text.find(':'), text.size());
   const size_t second = std::min(text.find(':', first + 1), text.size());
   const auto plain = [](char c) {

@@ -14,6 +14,8 @@ struct tilert_llvm_module;
 
 namespace tilert {
 
+struct Target;
+
 // One compilation of LLVM IR text. Empty triple: the running machine's. Empty cpu: the triple's baseline; "native": the
 // running machine's cpu and features.
 struct LlvmRequest {
@@ -32,8 +34,10 @@ struct LlvmTarget {
   std::string triple, cpu, features;
   bool operator==(const LlvmTarget&) const = default;
 };
+// A CPU target of target.h, "cpu:x86-64-v3+avxvnni", is read as well.
 std::string llvm_target_text(const LlvmTarget& target);
 Result<LlvmTarget> parse_llvm_target(std::string_view text);
+LlvmTarget llvm_target(const Target& target);  // of a CPU target
 
 // Object bytes that have become code of this process. Owns the code: entries are valid as long as it lives, and no
 // thread may be inside when it goes. Movable; entry() may be called from any thread.

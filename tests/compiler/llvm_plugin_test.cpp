@@ -282,6 +282,28 @@ TEST(LlvmTargetText, ComesBackAsItWas) {
   for (const char* text : {"", ":x86-64", "a:b:c:d", "x86_64 linux", "x86_64;rm"}) EXPECT_FALSE(parse_llvm_target(text));
 }
 
+TEST(LlvmTargetText, ATargetOfTheTableIsReadToo) {
+  auto target = parse_llvm_target("cpu:x86-64-v4+avx512vnni");
+  ASSERT_TRUE(target) << target.error().message;
+  EXPECT_EQ(*target, (LlvmTarget{"x86_64-unknown-linux-gnu", "x86-64-v4", "+avx512vnni"}));
+  EXPECT_EQ(parse_llvm_target("cpu:armv8-a")->triple, "aarch64-unknown-linux-gnu");
+  EXPECT_FALSE(parse_llvm_target("cpu:z80"));
+}
+
+TEST_F(LlvmPluginTest, EveryTargetOfTheTableCompiles) {
+  for (const char* text : {"cpu:x86-64", "cpu:x86-64-v2", "cpu:x86-64-v3+avxvnni", "cpu:x86-64-v4+avx512bf16+avx512vnni",
+                           "cpu:armv8-a", "cpu:armv8-a+dotprod", "cpu:native"}) {
+    auto target = parse_llvm_target(text);
+    ASSERT_TRUE(target) << text;
+    auto r = request(kAddOne);
+    r.triple = target->triple;
+    r.cpu = target->cpu;
+    r.features = target->features;
+    auto object = plugin().compile(r);
+    EXPECT_TRUE(object) << text << ": " << (object ? "" : object.error().message);
+  }
+}
+
 TEST_F(LlvmPluginTest, TheHostHasATripleAndFeatures) {
   auto host = plugin().host_target();
   ASSERT_TRUE(host);

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ struct Machine {
   codegen::CpuIsa isa;
   LlvmTarget target;
 };
+
+inline void PrintTo(const Machine& machine, std::ostream* out) { *out << machine.name; }
 
 inline std::vector<Machine> machines() {
   using codegen::CpuIsa;
