@@ -38,6 +38,7 @@ def run(command, file, target, folder, environment):
         if done.returncode != 0:
             sys.exit(f"{verb} {file} for {target}: {done.stderr.decode()}")
         out.append(done.stdout)
+    out[0] = [line.split()[0] for line in out[0].splitlines()]  # the conditions beside the keys name dims
     return out
 
 
