@@ -51,7 +51,7 @@ class LayeredCache final : public Cache, private ForkAware {
  public:
   explicit LayeredCache(CacheOptions options) : options_(std::move(options)), events_(options_.on_event) {
     EventList events;
-    if (options_.disk)
+    if (options_.disk && sqlite3_threadsafe())
       if (std::optional<Place> place = choose_place(options_, events))
         disk_ = std::make_unique<Disk>(*place, options_, events_);
     flights_ = std::make_unique<Flights>();

@@ -114,7 +114,9 @@ DbFault Store::open_reader(EventList& events) {
   int wanted = number();
   if (reader_.is_open() && reader_number_ == wanted) return DbFault::none;
   reader_number_ = wanted;
-  DbFault what = reader_.open(file_of(wanted), Database::Access::read, &read_policy_);
+  // Reading in WAL mode needs the shared index beside the file, which a connection for reading cannot make.
+  bool needs_index = uses_wal() && place_.writable;
+  DbFault what = reader_.open(file_of(wanted), needs_index ? Database::Access::write : Database::Access::read, &read_policy_);
   // The journal of a killed writer is played back by whoever may write.
   if (what == DbFault::recover && place_.writable)
     what = reader_.open(file_of(wanted), Database::Access::write, &read_policy_);
@@ -132,7 +134,10 @@ DbFault Store::read(const Digest& row, std::string& blob, EventList& events) {
     DbFault what = open_reader(events);
     if (what == DbFault::unhealthy) continue;
     if (what == DbFault::none) what = reader_.read(as_text(row), blob);
-    if (what == DbFault::none) return what;
+    if (what == DbFault::none) {
+      strikes_ = 0;
+      return what;
+    }
     if (what == DbFault::absent && reader_.is_open() && !reader_.same_file()) {
       reader_.close();  // somebody took the file away or put another in its place
       if (exists(reader_.path())) continue;

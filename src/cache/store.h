@@ -60,7 +60,7 @@ class Store {
   std::atomic<bool> off_{false};       // for good: too many faults
   std::atomic<bool> denied_{false};    // writing is
   std::atomic<bool> fork_comes_{false};
-  std::atomic<int> strikes_{0};
+  std::atomic<int> strikes_{0};      // faults since the last read that went well
   mutable std::mutex number_mutex_;
   int number_ = -1;  // of the file in use; -1: not looked for yet
   std::mutex read_mutex_;
