@@ -112,7 +112,8 @@ class LayeredCache final : public Cache, private ForkAware {
       events_.count(CacheEventKind::memory_hit);
       return Made{std::move(entry), CacheOrigin::memory};
     }
-    auto outcome = flights_->run(key, [&] { return fetch_or_make(key, make, cancel); }, cancel);
+    auto outcome = flights_->run(
+        key, [&] { return fetch_or_make(key, make, cancel); }, cancel);
     if (!outcome) return std::move(outcome).error();
     if (outcome->led) return outcome->value;
     events_.count(CacheEventKind::joined);
@@ -165,8 +166,10 @@ class LayeredCache final : public Cache, private ForkAware {
     std::optional<CacheEntry> entry;
     if (disk_->store.read(row, blob, events) == DbFault::none) {
       entry = unpack_row(kind, row, blob);
-      if (entry) disk_->writer.touch(row);
-      else events.push_back({CacheEventKind::bad_row, disk_->store.path(), to_hex(row)});
+      if (entry)
+        disk_->writer.touch(row);
+      else
+        events.push_back({CacheEventKind::bad_row, disk_->store.path(), to_hex(row)});
     }
     bool bad = !entry && !events.empty() && events.back().kind == CacheEventKind::bad_row;
     events_.report(events);
@@ -212,8 +215,8 @@ class LayeredCache final : public Cache, private ForkAware {
     return kept;
   }
 
-  void write(StoreWrite::What what, EntryKind kind, const Digest& row, std::string_view metadata, std::string_view bytes,
-             std::shared_ptr<Lease> lease) {
+  void write(StoreWrite::What what, EntryKind kind, const Digest& row, std::string_view metadata,
+             std::string_view bytes, std::shared_ptr<Lease> lease) {
     if (!disk_ || !disk_->store.writable() || metadata.size() + bytes.size() > kLargestRow) return;
     disk_->writer.put({what, kind, row, pack_row(kind, row, metadata, bytes)}, std::move(lease));
   }

@@ -1,8 +1,7 @@
 // The cache: memory over one SQLite store on disk. It keeps opaque bytes under content keys and knows no program and no
-// artifact. The cache can lose, never hurt: every fault of disk, lock or file is a miss with a counter and an event, and
-// whoever has just made an entry uses the bytes in hand.
-// Waits for other processes happen in the store's writer thread and in get_or_make, never on a launch path.
-// Not here: eviction, bundles.
+// artifact. The cache can lose, never hurt: every fault of disk, lock or file is a miss with a counter and an event,
+// and whoever has just made an entry uses the bytes in hand. Waits for other processes happen in the store's writer
+// thread and in get_or_make, never on a launch path. Not here: eviction, bundles.
 #pragma once
 
 #include "cache/keys.h"
@@ -54,10 +53,10 @@ enum class CacheOrigin : uint8_t { memory = 1, disk = 2, made = 3, joined = 4 };
 
 struct CacheOptions {
   bool disk = true;
-  std::string directory;         // empty: the user's cache directory, else /tmp/tilert-<uid>
-  std::string name_space;        // splits one store: entries of two namespaces never meet
+  std::string directory;   // empty: the user's cache directory, else /tmp/tilert-<uid>
+  std::string name_space;  // splits one store: entries of two namespaces never meet
   NetworkPolicy on_network = NetworkPolicy::local_directory;
-  std::string local_directory;   // used on_network; empty: /tmp/tilert-<uid>
+  std::string local_directory;                  // used on_network; empty: /tmp/tilert-<uid>
   std::chrono::milliseconds read_wait{2000};    // a locked store is a miss after this
   std::chrono::milliseconds write_wait{10000};  // in the writer thread only
   std::chrono::milliseconds lease_wait{60000};  // for another process that makes the same entry
@@ -74,7 +73,7 @@ struct CacheOptions {
 struct CacheStats {
   std::array<uint64_t, 64> count{};  // by CacheEventKind
   uint64_t pending_writes = 0;
-  std::string store_path;            // empty: memory only
+  std::string store_path;  // empty: memory only
   uint64_t of(CacheEventKind kind) const { return count[static_cast<size_t>(kind)]; }
 };
 

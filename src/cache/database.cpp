@@ -57,7 +57,8 @@ int wait_for_lock(void* argument, int tries) {
   if (!static_cast<BusyPolicy*>(argument)->goes_on()) return 0;
   // Short naps first; a spread by thread keeps many processes from waking together.
   auto spread = std::hash<std::thread::id>{}(std::this_thread::get_id()) % 977 + static_cast<size_t>(tries) * 131;
-  std::this_thread::sleep_for(std::chrono::microseconds(200 * std::min(tries + 1, 25) + static_cast<int>(spread % 977)));
+  std::this_thread::sleep_for(
+      std::chrono::microseconds(200 * std::min(tries + 1, 25) + static_cast<int>(spread % 977)));
   return 1;
 }
 
@@ -152,7 +153,8 @@ DbFault Database::execute(const char* sql) { return fault(sqlite3_exec(handle_, 
 
 DbFault Database::number(const char* sql, int64_t& value) {
   sqlite3_stmt* statement = nullptr;
-  DbFault what = run(statement, sql, [](sqlite3_stmt*) {}, [&](sqlite3_stmt* row) { value = sqlite3_column_int64(row, 0); });
+  DbFault what = run(
+      statement, sql, [](sqlite3_stmt*) {}, [&](sqlite3_stmt* row) { value = sqlite3_column_int64(row, 0); });
   sqlite3_finalize(statement);
   return what;
 }

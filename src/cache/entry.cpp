@@ -59,7 +59,8 @@ std::string pack_row(EntryKind kind, const Digest& row, std::string_view metadat
 
 std::optional<CacheEntry> unpack_row(EntryKind kind, const Digest& row, std::string_view blob) {
   if (blob.size() < kHeaderSize || blob.substr(0, 8) != kMagic) return std::nullopt;
-  if (load_number(blob, 8, 4) != kVersion || load_number(blob, 12, 4) != static_cast<uint32_t>(kind)) return std::nullopt;
+  if (load_number(blob, 8, 4) != kVersion || load_number(blob, 12, 4) != static_cast<uint32_t>(kind))
+    return std::nullopt;
   if (blob.substr(16, 32) != as_text(row)) return std::nullopt;
   uint64_t metadata_size = load_number(blob, 48, 8), size = load_number(blob, 56, 8);
   uint64_t body_size = blob.size() - kHeaderSize;
@@ -69,7 +70,9 @@ std::optional<CacheEntry> unpack_row(EntryKind kind, const Digest& row, std::str
   return CacheEntry{std::string(body.substr(metadata_size)), std::string(body.substr(0, metadata_size))};
 }
 
-std::string pack_index(const IndexEntry& entry) { return std::string(as_text(entry.binary.digest)) + entry.configuration; }
+std::string pack_index(const IndexEntry& entry) {
+  return std::string(as_text(entry.binary.digest)) + entry.configuration;
+}
 
 std::optional<IndexEntry> unpack_index(std::string_view bytes) {
   IndexEntry entry;

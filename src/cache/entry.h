@@ -1,7 +1,6 @@
-// What a row of the store holds: a header (magic, version, kind, row key, sizes, SHA-256 of all the rest), then metadata,
-// then the bytes. A row is believed only when every field of it agrees, its own key included: a row that was swapped,
-// cut or flipped is no entry.
-// Not here: the table it lies in (store.h).
+// What a row of the store holds: a header (magic, version, kind, row key, sizes, SHA-256 of all the rest), then
+// metadata, then the bytes. A row is believed only when every field of it agrees, its own key included: a row that was
+// swapped, cut or flipped is no entry. Not here: the table it lies in (store.h).
 #pragma once
 
 #include "cache/cache.h"

@@ -17,7 +17,9 @@ class Events {
  public:
   explicit Events(std::function<void(const CacheEvent&)> callback) : callback_(std::move(callback)) {}
 
-  void count(CacheEventKind kind, uint64_t times = 1) { counts_[static_cast<size_t>(kind)].fetch_add(times, std::memory_order_relaxed); }
+  void count(CacheEventKind kind, uint64_t times = 1) {
+    counts_[static_cast<size_t>(kind)].fetch_add(times, std::memory_order_relaxed);
+  }
   // Counts, and calls the host for serious ones. No lock of the cache may be held.
   void report(const CacheEvent& event);
   void report(EventList& events);  // empties the list

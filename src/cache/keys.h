@@ -38,7 +38,7 @@ class KeyBuilder {
   KeyBuilder& number(std::string_view tag, uint64_t value);
   KeyBuilder& signed_number(std::string_view tag, int64_t value);
   KeyBuilder& list(std::string_view tag, const std::vector<std::string>& values);  // order counts
-  Digest finish();  // once
+  Digest finish();                                                                 // once
 
  private:
   KeyBuilder& field(uint8_t type, std::string_view tag, std::string_view value);
@@ -46,16 +46,16 @@ class KeyBuilder {
 };
 
 struct RequestFields {
-  std::string program;                                        // canonical .tir text
-  std::vector<std::pair<std::string, int64_t>> bound_dims;    // in any order; the key sorts them by name
-  std::string target;                                         // the full string, "sm_90a"
-  std::string device_class;                                   // serialized; the target's default class when not given
-  std::vector<std::pair<std::string, std::string>> options;   // normalised name and value, in any order
+  std::string program;                                       // canonical .tir text
+  std::vector<std::pair<std::string, int64_t>> bound_dims;   // in any order; the key sorts them by name
+  std::string target;                                        // the full string, "sm_90a"
+  std::string device_class;                                  // serialized; the target's default class when not given
+  std::vector<std::pair<std::string, std::string>> options;  // normalised name and value, in any order
 };
 
 struct BinaryFields {
-  std::string source;                 // generated text, virtual headers included where there are any
-  std::vector<std::string> options;   // the compiler's, fixed ones included; order counts
+  std::string source;                // generated text, virtual headers included where there are any
+  std::vector<std::string> options;  // the compiler's, fixed ones included; order counts
   std::string target;
 };
 

@@ -62,8 +62,7 @@ LeaseGrant Leases::acquire(const Digest& key, std::chrono::milliseconds wait, st
   std::condition_variable_any cancelled;
   for (int tries = 0;; ++tries) {
     int error = file->set(offset, F_WRLCK);
-    if (error == 0)
-      return {tries ? LeaseResult::waited : LeaseResult::held, std::make_shared<Lease>(file, offset)};
+    if (error == 0) return {tries ? LeaseResult::waited : LeaseResult::held, std::make_shared<Lease>(file, offset)};
     if (error != EAGAIN && error != EACCES && error != EINTR) return {};
     if (cancel.stop_requested() || std::chrono::steady_clock::now() >= until) return {LeaseResult::timed_out, nullptr};
     std::unique_lock lock(mutex);

@@ -91,7 +91,8 @@ class Chooser {
   }
 
   bool check_filesystem(const std::string& path, const std::string& directory) {
-    std::optional<uint64_t> type = options_.filesystem_type ? options_.filesystem_type(path) : system_filesystem_type(path);
+    std::optional<uint64_t> type =
+        options_.filesystem_type ? options_.filesystem_type(path) : system_filesystem_type(path);
     if (type && is_local(*type)) return true;
     note(CacheEventKind::network_directory, directory,
          type ? fmt::format("filesystem type {:#x}", *type) : "the system does not tell its filesystem");

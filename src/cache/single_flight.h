@@ -24,8 +24,8 @@ class SingleFlight {
     bool led;  // this thread made it
   };
 
-  // Runs `make` (Result<Value>()) here, or waits for the thread that does. CANCELLED when `cancel` fires during the wait.
-  // `make` must not ask for its own key again.
+  // Runs `make` (Result<Value>()) here, or waits for the thread that does. CANCELLED when `cancel` fires during the
+  // wait. `make` must not ask for its own key again.
   template <class Make>
   Result<Outcome> run(const Key& key, Make&& make, std::stop_token cancel = {}) {
     std::shared_ptr<Flight> flight;
@@ -57,8 +57,10 @@ class SingleFlight {
     }
     {
       std::lock_guard lock(flight.mutex);
-      if (made) flight.value = *made;
-      else flight.error = made.error();
+      if (made)
+        flight.value = *made;
+      else
+        flight.error = made.error();
     }
     flight.changed.notify_all();
     if (!made) return std::move(made).error();

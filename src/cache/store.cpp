@@ -116,7 +116,8 @@ DbFault Store::open_reader(EventList& events) {
   reader_number_ = wanted;
   // Reading in WAL mode needs the shared index beside the file, which a connection for reading cannot make.
   bool needs_index = uses_wal() && place_.writable;
-  DbFault what = reader_.open(file_of(wanted), needs_index ? Database::Access::write : Database::Access::read, &read_policy_);
+  DbFault what =
+      reader_.open(file_of(wanted), needs_index ? Database::Access::write : Database::Access::read, &read_policy_);
   // The journal of a killed writer is played back by whoever may write.
   if (what == DbFault::recover && place_.writable)
     what = reader_.open(file_of(wanted), Database::Access::write, &read_policy_);
@@ -144,8 +145,10 @@ DbFault Store::read(const Digest& row, std::string& blob, EventList& events) {
     }
     if (what == DbFault::absent) return what;
     std::string reason = reader_.last_error();
-    if (what == DbFault::busy) last_busy_ = std::chrono::steady_clock::now();
-    else reader_.close();
+    if (what == DbFault::busy)
+      last_busy_ = std::chrono::steady_clock::now();
+    else
+      reader_.close();
     if (what == DbFault::unhealthy) take_next_file(reader_number_, reason, events);
     if (what == DbFault::unhealthy || what == DbFault::recover) continue;
     return judge(what, reader_, CacheEventKind::read_failed, events);
@@ -176,12 +179,13 @@ DbFault Store::open_writer(EventList& events) {
   return what;
 }
 
-DbFault Store::apply(const std::vector<const StoreWrite*>& writes, const std::vector<Digest>& touched, EventList& events) {
+DbFault Store::apply(const std::vector<const StoreWrite*>& writes, const std::vector<Digest>& touched,
+                     EventList& events) {
   std::lock_guard lock(write_mutex_);
   for (int attempt = 0; attempt < kTries && writable(); ++attempt) {
     DbFault what = open_writer(events);
     if (what == DbFault::unhealthy) continue;
-      if (what == DbFault::none) what = write_all(writes, touched);
+    if (what == DbFault::none) what = write_all(writes, touched);
     if (what == DbFault::none) return what;
     std::string reason = writer_.last_error();
     if (what != DbFault::busy) writer_.close();

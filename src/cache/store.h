@@ -1,8 +1,8 @@
-// The SQLite store: rows by key in one file of a directory. Opening writes nothing; the first put makes the directory and
-// the tables, under a lock of the operating system. A file that is not a healthy database is left where it is, and the
-// next number takes its place: a live file is never unlinked or renamed.
-// Two connections: one that reads, with a short wait, and one that writes, with a long one, used by the writer thread.
-// Not here: what a row means (entry.h), when to try again (writer.h).
+// The SQLite store: rows by key in one file of a directory. Opening writes nothing; the first put makes the directory
+// and the tables, under a lock of the operating system. A file that is not a healthy database is left where it is, and
+// the next number takes its place: a live file is never unlinked or renamed. Two connections: one that reads, with a
+// short wait, and one that writes, with a long one, used by the writer thread. Not here: what a row means (entry.h),
+// when to try again (writer.h).
 #pragma once
 
 #include "cache/database.h"
@@ -39,7 +39,9 @@ class Store {
   bool off() const { return off_; }
   const Place& place() const { return place_; }
   std::string path() const;  // of the file in use
-  void set_write_wait(std::chrono::milliseconds wait) { write_policy_.wait_ms = wait.count(); }  // also of who waits now
+  void set_write_wait(std::chrono::milliseconds wait) {
+    write_policy_.wait_ms = wait.count();
+  }  // also of who waits now
 
   // No connection of SQLite may cross a fork: before it they are closed, after it each process opens its own on use.
   void before_fork();
@@ -57,10 +59,10 @@ class Store {
   int number();
 
   const Place place_;
-  std::atomic<bool> off_{false};       // for good: too many faults
-  std::atomic<bool> denied_{false};    // writing is
+  std::atomic<bool> off_{false};     // for good: too many faults
+  std::atomic<bool> denied_{false};  // writing is
   std::atomic<bool> fork_comes_{false};
-  std::atomic<int> strikes_{0};      // faults since the last read that went well
+  std::atomic<int> strikes_{0};  // faults since the last read that went well
   mutable std::mutex number_mutex_;
   int number_ = -1;  // of the file in use; -1: not looked for yet
   std::mutex read_mutex_;

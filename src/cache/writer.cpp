@@ -32,7 +32,11 @@ class SignalsBlocked {
 }  // namespace
 
 Writer::Writer(Store& store, Events& events, uint64_t queue_bytes, milliseconds exit_wait)
-    : store_(store), events_(events), queue_bytes_(queue_bytes), exit_wait_(exit_wait), state_(std::make_unique<State>()) {}
+    : store_(store),
+      events_(events),
+      queue_bytes_(queue_bytes),
+      exit_wait_(exit_wait),
+      state_(std::make_unique<State>()) {}
 
 Writer::~Writer() {
   {

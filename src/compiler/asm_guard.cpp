@@ -13,7 +13,9 @@ namespace {
 // The first two read files; the others build text that the assembler reads again, in which they could be hidden.
 constexpr std::array kRefusedDirectives = {"incbin", "include", "macro", "irp", "irpc", "altmacro", "rept", "rep"};
 
-bool is_name_character(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$'; }
+bool is_name_character(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '$';
+}
 
 bool assembler_reads_files(Language language) { return language != Language::cuda; }
 
@@ -84,7 +86,8 @@ Status AsmRule::take(const CToken& token) {
 
 Status AsmRule::finish() {
   TILERT_TRY(end_of_literal());
-  if (within_ != Within::nothing) return refuse(literal_line_, "an asm statement that is cut off, or hidden in a macro");
+  if (within_ != Within::nothing)
+    return refuse(literal_line_, "an asm statement that is cut off, or hidden in a macro");
   return {};
 }
 
@@ -92,10 +95,11 @@ Status check_macro_for_asm(Language language, const std::string& what, const std
   if (!assembler_reads_files(language)) return {};
   for (const CToken& token : body)
     if (token.is_punctuation("#") || token.is_punctuation("##"))
-      return make_error(Code::kInvalidProgram,
-                        "{}, line {}: `{}` in a macro is refused: on this target it could build assembler directives that "
-                        "read files",
-                        what, token.line, token.text);
+      return make_error(
+          Code::kInvalidProgram,
+          "{}, line {}: `{}` in a macro is refused: on this target it could build assembler directives that "
+          "read files",
+          what, token.line, token.text);
   return {};
 }
 

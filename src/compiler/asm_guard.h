@@ -10,8 +10,8 @@
 
 namespace tilert {
 
-// Follows the tokens of one text. Neighbouring string literals are read as the one literal they are. Where the assembler
-// below can read files (HIP), the template of an asm statement must be literals alone.
+// Follows the tokens of one text. Neighbouring string literals are read as the one literal they are. Where the
+// assembler below can read files (HIP), the template of an asm statement must be literals alone.
 class AsmRule {
  public:
   AsmRule(Language language, std::string what) : language_(language), what_(std::move(what)) {}
@@ -31,7 +31,8 @@ class AsmRule {
   Within within_ = Within::nothing;
 };
 
-// Where the assembler can read files, macros may not stringize or paste: they could build what the rule above looks for.
+// Where the assembler can read files, macros may not stringize or paste: they could build what the rule above looks
+// for.
 Status check_macro_for_asm(Language language, const std::string& what, const std::vector<CToken>& body);
 
 Status guard_llvm_text(const std::string& text);

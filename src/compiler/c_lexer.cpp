@@ -102,7 +102,8 @@ Status CLexer::check_ambiguities() const {
     size_t end = i + 1;
     while (end < text_.size() && is_blank(text_[end])) ++end;
     if (end > i + 1 && end < text_.size() && text_[end] == '\n')
-      return refuse(line, "a backslash with blanks before the end of the line; a continued line ends with the backslash");
+      return refuse(line,
+                    "a backslash with blanks before the end of the line; a continued line ends with the backslash");
   }
   return {};
 }
@@ -169,7 +170,8 @@ CToken CLexer::lex_number() {
   CToken token{CTokenKind::number, {}, line_, first_};
   while (true) {
     char c = peek();
-    char last = token.text.empty() ? '\0' : static_cast<char>(std::tolower(static_cast<unsigned char>(token.text.back())));
+    char last =
+        token.text.empty() ? '\0' : static_cast<char>(std::tolower(static_cast<unsigned char>(token.text.back())));
     bool sign = (c == '+' || c == '-') && (last == 'e' || last == 'p');
     bool separator = c == '\'' && continues_identifier(peek(1)) && !token.text.empty();
     if (!continues_identifier(c) && c != '.' && !sign && !separator) return token;
@@ -215,8 +217,10 @@ CToken CLexer::lex_punctuation() {
   token.text = std::string(1, c);
   if (c == '%' && peek() == ':') take(), token.text = "#";  // the digraph
   if (token.text != "#") return token;
-  if (peek() == '#') take(), token.text = "##";
-  else if (peek() == '%' && peek(1) == ':') take(), take(), token.text = "##";
+  if (peek() == '#')
+    take(), token.text = "##";
+  else if (peek() == '%' && peek(1) == ':')
+    take(), take(), token.text = "##";
   return token;
 }
 
@@ -243,8 +247,10 @@ Result<CToken> CLexer::next() {
   } else if (starts_identifier(c)) {
     token = lex_identifier();
     bool first = token->first;
-    if (peek() == '"' && is_raw_prefix(token->text)) token = lex_raw_string();
-    else if ((peek() == '"' || peek() == '\'') && is_literal_prefix(token->text)) token = lex_quoted(peek());
+    if (peek() == '"' && is_raw_prefix(token->text))
+      token = lex_raw_string();
+    else if ((peek() == '"' || peek() == '\'') && is_literal_prefix(token->text))
+      token = lex_quoted(peek());
     if (token) token->first = first;
   } else {
     token = lex_punctuation();

@@ -17,9 +17,9 @@ enum class CTokenKind : uint8_t { end, newline, identifier, number, string, raw_
 
 struct CToken {
   CTokenKind kind = CTokenKind::end;
-  std::string text;     // the spelling; of a string its decoded contents
-  int line = 1;         // where it starts
-  bool first = false;   // nothing but blanks and comments before it on its line
+  std::string text;    // the spelling; of a string its decoded contents
+  int line = 1;        // where it starts
+  bool first = false;  // nothing but blanks and comments before it on its line
 
   bool is(CTokenKind k, std::string_view t) const { return kind == k && text == t; }
   bool is_identifier(std::string_view t) const { return is(CTokenKind::identifier, t); }
@@ -38,7 +38,7 @@ class CLexer {
   const std::string& what() const { return what_; }
 
  private:
-  char peek(size_t ahead = 0);            // past line continuations; 0 at the end
+  char peek(size_t ahead = 0);  // past line continuations; 0 at the end
   char take();
   void skip_continuations(size_t& position, int* line) const;
   Status skip_blanks_and_comments();

@@ -84,9 +84,10 @@ Error stop_error(const CompileControl& control) {
 
 Result<Binary> run_on_compile_thread(const CompileControl& control, std::function<Result<Binary>()> work) {
   if (abandoned_compiles() >= kMaxAbandonedCompiles)
-    return make_error(Code::kUnavailable,
-                      "{} compiles did not end before their deadlines and still run; nothing is compiled until one ends",
-                      abandoned_compiles());
+    return make_error(
+        Code::kUnavailable,
+        "{} compiles did not end before their deadlines and still run; nothing is compiled until one ends",
+        abandoned_compiles());
   auto job = std::make_shared<Job>();
   job->work = std::move(work);
   pthread_t thread;

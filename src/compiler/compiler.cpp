@@ -59,7 +59,8 @@ Status check_names(const CompileRequest& request) {
     const std::string& name = request.headers[i].name;
     if (!is_plain_text(name, "_.+-/", 256) || name[0] == '/' || name.find("..") != std::string::npos)
       return make_error(Code::kInvalidArgument,
-                        "the virtual header's name `{}` must be a relative path of letters, digits, and _ . + - /", name);
+                        "the virtual header's name `{}` must be a relative path of letters, digits, and _ . + - /",
+                        name);
     for (size_t j = 0; j < i; ++j)
       if (request.headers[j].name == name)
         return make_error(Code::kInvalidArgument, "two virtual headers are named `{}`", name);
@@ -86,9 +87,11 @@ const char* binary_kind_name(BinaryKind kind) {
 
 Status check_request(const CompileRequest& request) {
   const LanguageRow* row = language_row(request.language);
-  if (!row) return make_error(Code::kInvalidArgument, "language {} is unknown", static_cast<uint32_t>(request.language));
+  if (!row)
+    return make_error(Code::kInvalidArgument, "language {} is unknown", static_cast<uint32_t>(request.language));
   if (std::find(row->outputs.begin(), row->outputs.end(), request.output) == row->outputs.end())
-    return make_error(Code::kInvalidArgument, "{} does not compile to a {}", row->name, binary_kind_name(request.output));
+    return make_error(Code::kInvalidArgument, "{} does not compile to a {}", row->name,
+                      binary_kind_name(request.output));
   if (request.source.empty()) return make_error(Code::kInvalidArgument, "the source text is empty");
   TILERT_TRY(check_names(request));
   TILERT_TRY(check_options(request.language, request.options));
@@ -108,7 +111,8 @@ std::string Binary::why_not_clean() const {
   std::vector<std::string> reasons = performance_notes;
   for (const KernelResources& r : resources) {
     if (r.spill_stores || r.spill_loads)
-      reasons.push_back(fmt::format("{}: {} bytes of spill stores, {} of spill loads", r.entry, r.spill_stores, r.spill_loads));
+      reasons.push_back(
+          fmt::format("{}: {} bytes of spill stores, {} of spill loads", r.entry, r.spill_stores, r.spill_loads));
     if (r.stack_bytes) reasons.push_back(fmt::format("{}: a stack frame of {} bytes", r.entry, r.stack_bytes));
   }
   return fmt::format("{}", fmt::join(reasons, "\n"));
@@ -140,8 +144,10 @@ Result<std::shared_ptr<Compiler>> Compilers::find(Language language) const {
     if (slot.failure) return *slot.failure;
     if (slot.compiler) return slot.compiler;
     Result<std::shared_ptr<Compiler>> opened = slot.open();
-    if (opened) slot.compiler = *opened;
-    else slot.failure = opened.error();
+    if (opened)
+      slot.compiler = *opened;
+    else
+      slot.failure = opened.error();
     return opened;
   }
   return make_error(Code::kUnavailable, "no compiler for {} is part of this context", language_name(language));
@@ -152,7 +158,8 @@ Result<Binary> Compilers::compile(const CompileRequest& request, std::stop_token
   TILERT_TRY(check_request(request));
   TILERT_ASSIGN(std::shared_ptr<Compiler> compiler, find(request.language));
   CompileControl control{std::move(cancel), std::nullopt};
-  if (request.deadline_ms) control.deadline = start + std::chrono::milliseconds(std::min<uint64_t>(request.deadline_ms, 1u << 30));
+  if (request.deadline_ms)
+    control.deadline = start + std::chrono::milliseconds(std::min<uint64_t>(request.deadline_ms, 1u << 30));
   // The worker may outlive this call: it owns copies of all it needs.
   Result<Binary> binary = run_on_compile_thread(
       control, [compiler, control, request]() -> Result<Binary> { return compiler->compile(request, control); });

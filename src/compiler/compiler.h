@@ -36,8 +36,8 @@ struct VirtualHeader {
 struct CompileRequest {
   Language language = Language::cuda;
   BinaryKind output = BinaryKind::cubin;
-  std::string target;                         // "sm_90a", "gfx942:sramecc+:xnack-", an LLVM triple with CPU and features
-  std::string program_name = "kernel";        // what logs call the source; not part of a key
+  std::string target;                   // "sm_90a", "gfx942:sramecc+:xnack-", an LLVM triple with CPU and features
+  std::string program_name = "kernel";  // what logs call the source; not part of a key
   std::string source;
   std::vector<VirtualHeader> headers;
   std::vector<std::string> options;           // beyond the fixed ones; each must be a row of options.def
@@ -50,11 +50,11 @@ struct CompileRequest {
 // What the last stage of the compiler (ptxas) says about one entry.
 struct KernelResources {
   std::string entry;
-  uint32_t registers = 0;        // per thread
-  uint32_t stack_bytes = 0;      // per thread
-  uint32_t spill_stores = 0;     // bytes
-  uint32_t spill_loads = 0;      // bytes
-  uint32_t static_shared = 0;    // bytes per block, what the launch asks for dynamically not counted
+  uint32_t registers = 0;      // per thread
+  uint32_t stack_bytes = 0;    // per thread
+  uint32_t spill_stores = 0;   // bytes
+  uint32_t spill_loads = 0;    // bytes
+  uint32_t static_shared = 0;  // bytes per block, what the launch asks for dynamically not counted
   uint32_t barriers = 0;
   bool operator==(const KernelResources&) const = default;
 };

@@ -11,12 +11,30 @@ constexpr std::string_view kBinaryMagic = "TLRTBIN1";
 
 // Never reuse a number.
 enum RequestTag : uint32_t {
-  kLanguage = 1, kOutput, kTarget, kProgramName, kSource, kHeaderName, kHeaderText, kOption, kNameExpression, kEntryName,
+  kLanguage = 1,
+  kOutput,
+  kTarget,
+  kProgramName,
+  kSource,
+  kHeaderName,
+  kHeaderText,
+  kOption,
+  kNameExpression,
+  kEntryName,
   kDeadline,
 };
 enum BinaryTag : uint32_t {
-  kKind = 1, kBytes, kLog, kCompiler, kLoweredExpression, kLoweredName, kResourceEntry, kResourceNumbers, kNote,
-  kCompileMs, kTotalMs,
+  kKind = 1,
+  kBytes,
+  kLog,
+  kCompiler,
+  kLoweredExpression,
+  kLoweredName,
+  kResourceEntry,
+  kResourceNumbers,
+  kNote,
+  kCompileMs,
+  kTotalMs,
 };
 
 Error bad_message(std::string_view what) {

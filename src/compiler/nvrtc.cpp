@@ -150,19 +150,20 @@ class Nvrtc final : public Compiler {
   static Status check_environment() {
     std::string setting = nvrtc_environment();
     if (setting.empty()) return {};
-    return make_error(Code::kUnavailable,
-                      "the environment sets {}: NVRTC would add these options to every compile unseen, and cached kernels "
-                      "would not match their keys. Unset it, or give the options with the source kernel",
-                      setting);
+    return make_error(
+        Code::kUnavailable,
+        "the environment sets {}: NVRTC would add these options to every compile unseen, and cached kernels "
+        "would not match their keys. Unset it, or give the options with the source kernel",
+        setting);
   }
 
   Status check_target(const std::string& target) const {
     std::optional<int> number = architecture(target);
-    if (!number)
-      return make_error(Code::kInvalidArgument, "`{}` is not a CUDA target; the form is sm_90a", target);
+    if (!number) return make_error(Code::kInvalidArgument, "`{}` is not a CUDA target; the form is sm_90a", target);
     if (std::find(nvrtc_.archs.begin(), nvrtc_.archs.end(), *number) != nvrtc_.archs.end()) return {};
-    return make_error(Code::kUnsupported, "{} ({}) does not compile for {}; it knows sm_{}. Another version of CUDA may",
-                      identity_, location_, target, fmt::join(nvrtc_.archs, ", sm_"));
+    return make_error(Code::kUnsupported,
+                      "{} ({}) does not compile for {}; it knows sm_{}. Another version of CUDA may", identity_,
+                      location_, target, fmt::join(nvrtc_.archs, ", sm_"));
   }
 
   int run(const Program& program, const CompileRequest& request) const {
@@ -181,7 +182,8 @@ class Nvrtc final : public Compiler {
     binary.compiler = identity_;
     binary.log = program.log();
     if (int result = program.take_bytes(request.output, binary.bytes)) return failure(result, program, request);
-    if (binary.bytes.empty()) return make_error(Code::kInternal, "{} gave no {}", identity_, binary_kind_name(binary.kind));
+    if (binary.bytes.empty())
+      return make_error(Code::kInternal, "{} gave no {}", identity_, binary_kind_name(binary.kind));
     for (const std::string& expression : request.name_expressions) {
       const char* name = nullptr;
       int result = nvrtc_.call.nvrtcGetLoweredName(program.handle(), expression.c_str(), &name);
@@ -199,10 +201,11 @@ class Nvrtc final : public Compiler {
       if (has_entry(binary, entry)) continue;
       std::vector<std::string> names;
       for (const KernelResources& kernel : binary.resources) names.push_back(kernel.entry);
-      return make_error(Code::kInvalidProgram,
-                        "the source has no kernel of the name `{}` (it has: {}); an entry must be declared extern \"C\" "
-                        "__global__, or its lowered name asked for by a name expression",
-                        entry, names.empty() ? "none known" : fmt::format("{}", fmt::join(names, ", ")));
+      return make_error(
+          Code::kInvalidProgram,
+          "the source has no kernel of the name `{}` (it has: {}); an entry must be declared extern \"C\" "
+          "__global__, or its lowered name asked for by a name expression",
+          entry, names.empty() ? "none known" : fmt::format("{}", fmt::join(names, ", ")));
     }
     return {};
   }
@@ -212,11 +215,12 @@ class Nvrtc final : public Compiler {
     for (const ResultRow& row : kResults)
       if (row.number == result) error.code = row.code, error.message = row.text;
     const char* name = nvrtc_.call.nvrtcGetErrorString(result);
-    error.message = fmt::format("{}: {} for {}, {} ({})", request.program_name, error.message, request.target, identity_,
-                                name ? name : fmt::format("result {}", result));
+    error.message = fmt::format("{}: {} for {}, {} ({})", request.program_name, error.message, request.target,
+                                identity_, name ? name : fmt::format("result {}", result));
     if (error.code == Code::kUnavailable)
-      error.message += fmt::format("; it needs libnvrtc-builtins.so.{}.{}, which was looked for beside {} and by the loader",
-                                   nvrtc_.major, nvrtc_.minor, location_);
+      error.message +=
+          fmt::format("; it needs libnvrtc-builtins.so.{}.{}, which was looked for beside {} and by the loader",
+                      nvrtc_.major, nvrtc_.minor, location_);
     if (error.code == Code::kInternal) error.message += "; please report this with the generated source";
     if (!error.log.empty()) error.message += "\n" + error.log;
     return error;
@@ -231,7 +235,8 @@ class Nvrtc final : public Compiler {
 
 Result<std::shared_ptr<Compiler>> open_nvrtc(const NvrtcOptions& options) {
   if (!TILERT_WITH_CUDA && options.library.empty())
-    return make_error(Code::kUnavailable, "this build looks for no NVRTC (TILERT_CUDA is off); name a library to use one");
+    return make_error(Code::kUnavailable,
+                      "this build looks for no NVRTC (TILERT_CUDA is off); name a library to use one");
   TILERT_ASSIGN(NvrtcLibrary library, load_nvrtc(options));
   return std::shared_ptr<Compiler>(std::make_shared<Nvrtc>(std::move(library)));
 }

@@ -42,15 +42,16 @@ bool is_folder(const std::string& path) {
 std::string load_builtins(const NvrtcLibrary& nvrtc) {
   size_t slash = nvrtc.location().rfind('/');
   if (slash == std::string::npos) return {};
-  std::string path = fmt::format("{}/libnvrtc-builtins.so.{}.{}", nvrtc.location().substr(0, slash), nvrtc.major, nvrtc.minor);
+  std::string path =
+      fmt::format("{}/libnvrtc-builtins.so.{}.{}", nvrtc.location().substr(0, slash), nvrtc.major, nvrtc.minor);
   if (!file_exists(path) || !dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) return {};
   return path;
 }
 
 Status resolve(NvrtcLibrary& nvrtc) {
-#define TILERT_NVRTC_FUNCTION(name, required, ...)                                                            \
-  nvrtc.call.name = reinterpret_cast<std::add_pointer_t<__VA_ARGS__>>(nvrtc.library.find(#name));             \
-  if (required && !nvrtc.call.name)                                                                           \
+#define TILERT_NVRTC_FUNCTION(name, required, ...)                                                \
+  nvrtc.call.name = reinterpret_cast<std::add_pointer_t<__VA_ARGS__>>(nvrtc.library.find(#name)); \
+  if (required && !nvrtc.call.name)                                                               \
     return make_error(Code::kUnavailable, "it has no function " #name ", so it is not an NVRTC of 12.0 or newer");
 #define TILERT_NVRTC_RESULT(...)
 #define TILERT_NVRTC_OPTION(...)
@@ -96,8 +97,10 @@ std::vector<std::string> nvrtc_candidates(const NvrtcOptions& options) {
   if (only.empty()) only = environment("TILERT_NVRTC_PATH").value_or("");
   std::vector<std::string> paths;
   if (!only.empty()) {
-    if (is_folder(only)) append_names(paths, only);
-    else paths.push_back(only);
+    if (is_folder(only))
+      append_names(paths, only);
+    else
+      paths.push_back(only);
     return paths;
   }
   paths.assign(std::begin(kNames), std::end(kNames));

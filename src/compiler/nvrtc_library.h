@@ -32,7 +32,8 @@ inline constexpr int kOldestNvrtcMajor = 12;
 
 Result<NvrtcLibrary> load_nvrtc(const NvrtcOptions& options);
 
-// The variable by which the environment would make NVRTC add options of its own, as "NAME=value"; empty when none is set.
+// The variable by which the environment would make NVRTC add options of its own, as "NAME=value"; empty when none is
+// set.
 std::string nvrtc_environment();
 
 }  // namespace tilert

@@ -25,7 +25,8 @@ struct FixedRow {
 };
 
 constexpr OptionRow kOptions[] = {
-#define TILERT_COMPILE_OPTION(language, spelling, rule, arguments) {Language::language, spelling, Rule::rule, arguments},
+#define TILERT_COMPILE_OPTION(language, spelling, rule, arguments) \
+  {Language::language, spelling, Rule::rule, arguments},
 #define TILERT_FIXED_OPTION(language, text, replaced_by)
 #include "compiler/options.def"
 };
@@ -81,7 +82,8 @@ bool is_number_list(std::string_view text) {
 bool is_definition(std::string_view text) {
   size_t equal = text.find('=');
   std::string_view value = equal == std::string_view::npos ? "" : text.substr(equal + 1);
-  bool plain = std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~' && c != '#' && c != '\\'; });
+  bool plain =
+      std::all_of(value.begin(), value.end(), [](char c) { return c >= ' ' && c <= '~' && c != '#' && c != '\\'; });
   return is_identifier(text.substr(0, equal)) && plain && value.find("%:") == std::string_view::npos;
 }
 

@@ -13,8 +13,8 @@
 namespace tilert {
 namespace {
 
-constexpr std::array kDirectives = {"define", "undef",  "if",   "ifdef",   "ifndef", "elif",   "elifdef", "elifndef",
-                                    "else",   "endif",  "line", "warning", "error",  "pragma", "include"};
+constexpr std::array kDirectives = {"define", "undef", "if",   "ifdef",   "ifndef", "elif",   "elifdef", "elifndef",
+                                    "else",   "endif", "line", "warning", "error",  "pragma", "include"};
 
 constexpr std::array kFileTests = {"__has_include", "__has_include_next", "__has_embed", "__include_macros"};
 
@@ -92,8 +92,8 @@ class CGuard {
     if (token.kind != CTokenKind::identifier) return {};
     if (std::find(kFileTests.begin(), kFileTests.end(), token.text) == kFileTests.end()) return {};
     return make_error(Code::kInvalidProgram,
-                      "{}, line {}: `{}` asks about files of the machine that compiles; it is refused", what, token.line,
-                      token.text);
+                      "{}, line {}: `{}` asks about files of the machine that compiles; it is refused", what,
+                      token.line, token.text);
   }
 
   // A compiler that does not know raw strings here (in a group that is skipped, say) sees their lines as code.
@@ -118,7 +118,8 @@ class CGuard {
   // The name must be spelled out on the line itself: what a macro would expand to is not looked at.
   Status include(CLexer& lexer, int line) {
     std::string_view rest = lexer.rest_of_line();
-    while (!rest.empty() && std::string_view(" \t\v\f\r").find(rest.back()) != std::string_view::npos) rest.remove_suffix(1);
+    while (!rest.empty() && std::string_view(" \t\v\f\r").find(rest.back()) != std::string_view::npos)
+      rest.remove_suffix(1);
     while (!rest.empty() && (rest.front() == ' ' || rest.front() == '\t')) rest.remove_prefix(1);
     char close = rest.substr(0, 1) == "<" ? '>' : '"';
     size_t end = rest.size() > 1 && (rest[0] == '<' || rest[0] == '"') ? rest.find(close, 1) : std::string_view::npos;
@@ -126,9 +127,10 @@ class CGuard {
     while (!after.empty() && (after.front() == ' ' || after.front() == '\t')) after.remove_prefix(1);
     bool comment = after.substr(0, 2) == "//" && after.find('\\') == std::string_view::npos;
     if (end == std::string_view::npos || !(after.empty() || comment))
-      return make_error(Code::kInvalidProgram,
-                        "{}, line {}: `#include {}` does not spell out a name; write #include \"name\" of a virtual header",
-                        lexer.what(), line, rest);
+      return make_error(
+          Code::kInvalidProgram,
+          "{}, line {}: `#include {}` does not spell out a name; write #include \"name\" of a virtual header",
+          lexer.what(), line, rest);
     std::string_view name = rest.substr(1, end - 1);
     for (const VirtualHeader& header : request_.headers)
       if (header.name == name) return {};
@@ -181,8 +183,8 @@ class CGuard {
     static constexpr std::array kRefused = {"dependency", "include_alias", "module", "__debug", "include"};
     for (size_t i = 0; i < tokens.size() && i < 2; ++i)
       if (std::find(kRefused.begin(), kRefused.end(), tokens[i].text) != kRefused.end())
-        return make_error(Code::kInvalidProgram, "{}, line {}: the pragma `{}` is refused", lexer.what(), tokens[i].line,
-                          tokens[i].text);
+        return make_error(Code::kInvalidProgram, "{}, line {}: the pragma `{}` is refused", lexer.what(),
+                          tokens[i].line, tokens[i].text);
     return {};
   }
 
@@ -205,7 +207,8 @@ Status guard_name_expression(const std::string& expression) {
   for (char c : expression) plain = plain && c >= ' ' && c <= '~' && c != '#' && c != '\\' && c != '"' && c != ';';
   if (plain && expression.find("%:") == std::string::npos && expression.find("__has_") == std::string::npos) return {};
   return make_error(Code::kInvalidProgram,
-                    "the name expression `{}` is refused: it must be a C++ name, as in \"scale<float, 4>\"", expression);
+                    "the name expression `{}` is refused: it must be a C++ name, as in \"scale<float, 4>\"",
+                    expression);
 }
 
 }  // namespace

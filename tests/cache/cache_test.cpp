@@ -305,7 +305,8 @@ TEST_F(Places, ANetworkFilesystemGivesWayToALocalDirectory) {
   CacheOptions options = options_in(scratch_ / "home");
   std::string local = scratch_ / "local";
   options.local_directory = local;
-  for (uint64_t type : {0x6969u, 0xFF534D42u, 0x0BD00BD0u, 0x47504653u, 0x00C36400u, 0x01021997u, 0x65735546u, 0x12345u}) {
+  for (uint64_t type :
+       {0x6969u, 0xFF534D42u, 0x0BD00BD0u, 0x47504653u, 0x00C36400u, 0x01021997u, 0x65735546u, 0x12345u}) {
     bool home = true;
     options.filesystem_type = [&](const std::string&) { return std::exchange(home, false) ? type : 0xEF53u; };
     std::optional<Place> place = choose(options);

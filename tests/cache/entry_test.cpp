@@ -13,7 +13,8 @@ const BinaryKey kKey = binary_key({"source", {}, "target"});
 TEST(Row, ComesBackAsItWasPacked) {
   Digest row = row_key("", kKey);
   for (const std::string& bytes : {std::string(), std::string("\0x\xff", 3), std::string(100000, 'a')}) {
-    std::optional<CacheEntry> entry = unpack_row(EntryKind::binary, row, pack_row(EntryKind::binary, row, "meta", bytes));
+    std::optional<CacheEntry> entry =
+        unpack_row(EntryKind::binary, row, pack_row(EntryKind::binary, row, "meta", bytes));
     ASSERT_TRUE(entry);
     EXPECT_EQ(entry->bytes, bytes);
     EXPECT_EQ(entry->metadata, "meta");
@@ -33,7 +34,8 @@ TEST(Row, AnySingleFlippedBitMakesItNoEntry) {
 TEST(Row, AnyOtherLengthMakesItNoEntry) {
   Digest row = row_key("", kKey);
   std::string blob = pack_row(EntryKind::binary, row, "meta", "bytes");
-  for (size_t size = 0; size < blob.size(); ++size) EXPECT_FALSE(unpack_row(EntryKind::binary, row, blob.substr(0, size)));
+  for (size_t size = 0; size < blob.size(); ++size)
+    EXPECT_FALSE(unpack_row(EntryKind::binary, row, blob.substr(0, size)));
   EXPECT_FALSE(unpack_row(EntryKind::binary, row, blob + "x"));
 }
 

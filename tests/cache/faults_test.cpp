@@ -75,23 +75,28 @@ TEST_P(GarbageFile, IsLeftAloneAndAnotherTakesItsPlace) {
 const Garbage kGarbage[] = {
     {"text", [](auto& path) { write_whole(path, "this is not a database, however long one looks at it\n"); }},
     {"zeros", [](auto& path) { write_whole(path, std::string(100000, '\0')); }},
-    {"random", [](auto& path) {
+    {"random",
+     [](auto& path) {
        std::mt19937 random(5);
        std::string bytes(50000, '\0');
        for (char& c : bytes) c = static_cast<char>(random());
        write_whole(path, bytes);
      }},
-    {"header_then_garbage", [](auto& path) { write_whole(path, std::string("SQLite format 3\0", 16) + std::string(9000, 'x')); }},
+    {"header_then_garbage",
+     [](auto& path) { write_whole(path, std::string("SQLite format 3\0", 16) + std::string(9000, 'x')); }},
     {"empty", [](auto& path) { write_whole(path, ""); }, false},
     {"directory", [](auto& path) { std::filesystem::create_directory(path); }},
     {"fifo", [](auto& path) { mkfifo(path.c_str(), 0600); }},
     {"link_to_elsewhere", [](auto& path) { std::filesystem::create_symlink("/etc/passwd", path); }},
     {"dangling_link", [](auto& path) { std::filesystem::create_symlink("/nowhere/x", path); }},
-    {"database_of_something_else", [](auto& path) { OtherConnection(path).run("CREATE TABLE t(x); INSERT INTO t VALUES(1)"); }},
-    {"other_schema_version", [](auto& path) {
+    {"database_of_something_else",
+     [](auto& path) { OtherConnection(path).run("CREATE TABLE t(x); INSERT INTO t VALUES(1)"); }},
+    {"other_schema_version",
+     [](auto& path) {
        OtherConnection(path).run("CREATE TABLE entries(x); PRAGMA application_id=1414287956; PRAGMA user_version=9");
      }},
-    {"our_mark_without_tables", [](auto& path) {
+    {"our_mark_without_tables",
+     [](auto& path) {
        OtherConnection(path).run("CREATE TABLE t(x); PRAGMA application_id=1414287956; PRAGMA user_version=1");
      }},
 };
@@ -103,7 +108,8 @@ TEST(Faults, ATruncatedStoreNeverGivesWrongBytes) {
   ScratchDirectory scratch;
   std::string path = fill(scratch, 30);
   std::string whole = read_whole(path);
-  for (size_t size : {whole.size() - 1, whole.size() - 4096, whole.size() / 2, size_t{5000}, size_t{4096}, size_t{100}, size_t{1}}) {
+  for (size_t size :
+       {whole.size() - 1, whole.size() - 4096, whole.size() / 2, size_t{5000}, size_t{4096}, size_t{100}, size_t{1}}) {
     std::filesystem::remove_all(scratch.path());
     std::filesystem::create_directory(scratch.path());
     std::filesystem::permissions(scratch.path(), std::filesystem::perms::owner_all);
@@ -159,8 +165,9 @@ TEST(Faults, RowsThatChangedPlacesAreNotMistaken) {
   ScratchDirectory scratch;
   std::string path = fill(scratch, 2);
   OtherConnection other(path);
-  ASSERT_TRUE(other.run("CREATE TEMP TABLE t AS SELECT rowid AS r, blob AS b FROM entries;"
-                        "UPDATE entries SET blob = (SELECT b FROM t WHERE r = 3 - entries.rowid)"));
+  ASSERT_TRUE(
+      other.run("CREATE TEMP TABLE t AS SELECT rowid AS r, blob AS b FROM entries;"
+                "UPDATE entries SET blob = (SELECT b FROM t WHERE r = 3 - entries.rowid)"));
   auto cache = Cache::open(options_in(scratch));
   EXPECT_FALSE(cache->find(key_of(0)));
   EXPECT_FALSE(cache->find(key_of(1)));
@@ -265,7 +272,8 @@ TEST(Faults, ADirectoryThatCannotBeMadeMeansMemoryAlone) {
 TEST(Faults, TheHostIsToldOfSeriousEventsWithNoLockHeld) {
   ScratchDirectory scratch;
   std::string path = fill(scratch, 1);
-  write_whole(path, "garbage of no use to anybody, long enough to be a header of a database file, which it is not at all");
+  write_whole(path,
+              "garbage of no use to anybody, long enough to be a header of a database file, which it is not at all");
   CacheOptions options = options_in(scratch);
   std::shared_ptr<Cache> cache;
   std::vector<std::string> told;

@@ -21,12 +21,16 @@ RequestFields request() {
 BinaryFields binary() { return {"source text", {"--std=c++17", "-DN=3"}, "sm_90a"}; }
 
 TEST(Keys, EveryFieldOfARequestChangesItsKey) {
-  std::vector<std::function<void(RequestFields&)>> changes = {
-      [](auto& f) { f.program += " "; },           [](auto& f) { f.bound_dims[0].second = 129; },
-      [](auto& f) { f.bound_dims[0].first = "K"; }, [](auto& f) { f.bound_dims.pop_back(); },
-      [](auto& f) { f.target = "sm_90"; },         [](auto& f) { f.device_class = "sms=114"; },
-      [](auto& f) { f.options[0].second = "4"; },  [](auto& f) { f.options[0].first = "stage"; },
-      [](auto& f) { f.options.clear(); },          [](auto& f) { f.bound_dims.clear(); }};
+  std::vector<std::function<void(RequestFields&)>> changes = {[](auto& f) { f.program += " "; },
+                                                              [](auto& f) { f.bound_dims[0].second = 129; },
+                                                              [](auto& f) { f.bound_dims[0].first = "K"; },
+                                                              [](auto& f) { f.bound_dims.pop_back(); },
+                                                              [](auto& f) { f.target = "sm_90"; },
+                                                              [](auto& f) { f.device_class = "sms=114"; },
+                                                              [](auto& f) { f.options[0].second = "4"; },
+                                                              [](auto& f) { f.options[0].first = "stage"; },
+                                                              [](auto& f) { f.options.clear(); },
+                                                              [](auto& f) { f.bound_dims.clear(); }};
   std::set<RequestKey> keys = {request_key(request())};
   for (auto& change : changes) {
     RequestFields fields = request();
@@ -37,9 +41,8 @@ TEST(Keys, EveryFieldOfARequestChangesItsKey) {
 
 TEST(Keys, EveryFieldOfABinaryChangesItsKey) {
   std::vector<std::function<void(BinaryFields&)>> changes = {
-      [](auto& f) { f.source += " "; },      [](auto& f) { f.target = "sm_80"; },
-      [](auto& f) { f.options[1] = "-DN=4"; }, [](auto& f) { f.options.pop_back(); },
-      [](auto& f) { std::swap(f.options[0], f.options[1]); }};
+      [](auto& f) { f.source += " "; }, [](auto& f) { f.target = "sm_80"; }, [](auto& f) { f.options[1] = "-DN=4"; },
+      [](auto& f) { f.options.pop_back(); }, [](auto& f) { std::swap(f.options[0], f.options[1]); }};
   std::set<BinaryKey> keys = {binary_key(binary())};
   for (auto& change : changes) {
     BinaryFields fields = binary();

@@ -214,7 +214,9 @@ TEST(Processes, KilledWritersLeaveAHealthyStore) {
   }
   EXPECT_GT(found, 20);
   EXPECT_EQ(serious_events(cache->stats()), 0u);
-  EXPECT_EQ(OtherConnection(cache->stats().store_path).number("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"), 1);
+  EXPECT_EQ(OtherConnection(cache->stats().store_path)
+                .number("SELECT count(*) FROM pragma_integrity_check WHERE integrity_check = 'ok'"),
+            1);
 }
 
 TEST(Processes, AChildOfForkReadsAndWritesAndItsParentGoesOn) {

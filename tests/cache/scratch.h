@@ -97,7 +97,9 @@ class OtherConnection {
  public:
   explicit OtherConnection(const std::string& path) { sqlite3_open(path.c_str(), &handle_); }
   ~OtherConnection() { sqlite3_close(handle_); }
-  bool run(const std::string& sql) { return sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK; }
+  bool run(const std::string& sql) {
+    return sqlite3_exec(handle_, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
+  }
   int64_t number(const std::string& sql) {
     sqlite3_stmt* statement = nullptr;
     int64_t value = -1;

@@ -112,8 +112,9 @@ TEST_F(RealNvrtc, ErrorsCarryTheCompilersLog) {
 
 TEST_F(RealNvrtc, VirtualHeadersMacrosAndTemplatesWork) {
   CompileRequest asked = request("#include \"scale.h\"\n__device__ int unused;\n");
-  asked.headers = {{"scale.h", "#include \"deep/type.h\"\n"
-                               "template <int N> __global__ void scale(Real* a) { a[threadIdx.x] *= N * FACTOR; }\n"},
+  asked.headers = {{"scale.h",
+                    "#include \"deep/type.h\"\n"
+                    "template <int N> __global__ void scale(Real* a) { a[threadIdx.x] *= N * FACTOR; }\n"},
                    {"deep/type.h", "using Real = float;\n"}};
   asked.options = {"-DFACTOR=3"};
   asked.name_expressions = {"scale<4>"};
@@ -162,7 +163,8 @@ TEST_F(RealNvrtc, ACancelledCompileStops) {
     stop.request_stop();
   });
   std::string body;
-  for (int i = 0; i < 3000; ++i) body += fmt::format("  a[{}] = a[{}] * a[{}] + sinf(a[{}]);\n", i, i + 1, i * 7, i + 3);
+  for (int i = 0; i < 3000; ++i)
+    body += fmt::format("  a[{}] = a[{}] * a[{}] + sinf(a[{}]);\n", i, i + 1, i * 7, i + 3);
   Result<Binary> binary =
       compilers().compile(request("extern \"C\" __global__ void k(float* a) {\n" + body + "}\n"), stop.get_token());
   ASSERT_FALSE(binary);

@@ -31,12 +31,40 @@ TEST(Options, OnlyRowsOfTheTablePass) {
   for (const char* good : {"-DN", "-DN=3", "-D_x9=a b(c)", "-UN", "--maxrregcount=255", "--std=c++20", "--fmad=true",
                            "--use_fast_math", "--diag-suppress=177,20012", "--ptxas-options=-O2"})
     EXPECT_TRUE(check_options(Language::cuda, {good})) << good;
-  for (const char* bad : {"", "-I/etc", "-I", "-include=x", "--pre-include=/etc/passwd", "-D", "-D3", "-DN=#x", "-DN=a\nb",
-                          "-DN=\\", "-DF(x)=x", "-DN=%:", "--maxrregcount=8", "--maxrregcount=256", "--maxrregcount=",
-                          "--maxrregcount=1e2", "--maxrregcount=-16", "--std=c++11", "--std=", "--fmad=", "--use_fast_mathx",
-                          "--diag-suppress=", "--diag-suppress=1,", "--diag-suppress=a", "--time=/tmp/x", "--pch",
-                          "--fdevice-time-trace=/tmp/x", "-arch=sm_80", "--gpu-architecture=sm_80", "-dlto", "-rdc=true",
-                          "@file", "--ptxas-options=-O9", "--ptxas-options=--include-path=/etc"})
+  for (const char* bad : {"",
+                          "-I/etc",
+                          "-I",
+                          "-include=x",
+                          "--pre-include=/etc/passwd",
+                          "-D",
+                          "-D3",
+                          "-DN=#x",
+                          "-DN=a\nb",
+                          "-DN=\\",
+                          "-DF(x)=x",
+                          "-DN=%:",
+                          "--maxrregcount=8",
+                          "--maxrregcount=256",
+                          "--maxrregcount=",
+                          "--maxrregcount=1e2",
+                          "--maxrregcount=-16",
+                          "--std=c++11",
+                          "--std=",
+                          "--fmad=",
+                          "--use_fast_mathx",
+                          "--diag-suppress=",
+                          "--diag-suppress=1,",
+                          "--diag-suppress=a",
+                          "--time=/tmp/x",
+                          "--pch",
+                          "--fdevice-time-trace=/tmp/x",
+                          "-arch=sm_80",
+                          "--gpu-architecture=sm_80",
+                          "-dlto",
+                          "-rdc=true",
+                          "@file",
+                          "--ptxas-options=-O9",
+                          "--ptxas-options=--include-path=/etc"})
     EXPECT_FALSE(check_options(Language::cuda, {bad})) << bad;
 }
 
@@ -57,8 +85,9 @@ TEST(Options, OptionsOfOneLanguageAreRefusedForAnother) {
 TEST(Options, FixedOptionsYieldToTheRequests) {
   EXPECT_THAT(effective_options(Language::cuda, {}),
               ElementsAre("--device-as-default-execution-space", "--std=c++17", "--fmad=false", "--ptxas-options=-v"));
-  EXPECT_THAT(effective_options(Language::cuda, {"--std=c++20", "--use_fast_math"}),
-              ElementsAre("--device-as-default-execution-space", "--ptxas-options=-v", "--std=c++20", "--use_fast_math"));
+  EXPECT_THAT(
+      effective_options(Language::cuda, {"--std=c++20", "--use_fast_math"}),
+      ElementsAre("--device-as-default-execution-space", "--ptxas-options=-v", "--std=c++20", "--use_fast_math"));
 }
 
 TEST(Request, MalformedNamesAreRefused) {

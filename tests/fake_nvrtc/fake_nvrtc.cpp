@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 
-#include <chrono>
 #include <cctype>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
@@ -46,7 +46,8 @@ std::vector<std::string> entries(const std::string& source) {
     size_t end = open;
     while (end > 0 && source[end - 1] == ' ') --end;
     size_t begin = end;
-    while (begin > 0 && (std::isalnum(static_cast<unsigned char>(source[begin - 1])) || source[begin - 1] == '_')) --begin;
+    while (begin > 0 && (std::isalnum(static_cast<unsigned char>(source[begin - 1])) || source[begin - 1] == '_'))
+      --begin;
     names.push_back(source.substr(begin, end - begin));
   }
   return names;
@@ -78,7 +79,10 @@ bool spend_time(Program& program, const fake_nvrtc_script& values) {
 }
 
 void write_outputs(Program& program, const Script& current) {
-  program.cubin = "\x7f" "FAKECUBIN " + program.target + '\0';
+  program.cubin =
+      "\x7f"
+      "FAKECUBIN " +
+      program.target + '\0';
   program.ptx = "// fake PTX for " + program.target + "\n";
   std::string log;
   for (const std::string& name : entries(program.source)) {
@@ -210,7 +214,9 @@ FAKE_EXPORT int nvrtcGetProgramLogSize(void* handle, size_t* size) {
   return 0;
 }
 
-FAKE_EXPORT int nvrtcGetProgramLog(void* handle, char* bytes) { return copy_out(static_cast<Program*>(handle)->log, bytes); }
+FAKE_EXPORT int nvrtcGetProgramLog(void* handle, char* bytes) {
+  return copy_out(static_cast<Program*>(handle)->log, bytes);
+}
 
 FAKE_EXPORT int nvrtcAddNameExpression(void* handle, const char* expression) {
   static_cast<Program*>(handle)->expressions.emplace_back(expression);
