@@ -30,13 +30,13 @@ void CText::line(const std::string& text) {
 }
 
 std::string CText::var(VarId id) const {
-  const auto named = var_names_.find(id);
-  return named != var_names_.end() ? named->second : fmt::format("v{}", id);
+  return fmt::format("v{}", var_numbers_.try_emplace(id, var_numbers_.size()).first->second);
 }
 
 std::string CText::buffer(BufferId id) const {
   const Buffer& b = program_.buffer(id);
-  return fmt::format("{}{}", b.scope == Scope::global ? 'p' : b.scope == Scope::shared ? 's' : 'r', id);
+  const size_t number = buffer_numbers_.try_emplace(id, buffer_numbers_.size()).first->second;
+  return fmt::format("{}{}", b.scope == Scope::global ? 'p' : b.scope == Scope::shared ? 's' : 'r', number);
 }
 
 std::string CText::element(const Access& access) const {

@@ -5,7 +5,6 @@
 #include <functional>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "ir/program.h"
 
@@ -19,9 +18,6 @@ class CText {
   // narrow(e) says that an index expression and all its parts fit 32 bits by proof.
   CText(const ir::Program& program, std::function<bool(ir::Expr)> narrow) : program_(program), narrow_(std::move(narrow)) {}
 
-  // How a variable or buffer is spelled where it is not v<id> or b<id>.
-  void name_var(ir::VarId var, std::string text) { var_names_[var] = std::move(text); }
-
   std::string expr(ir::Expr e) const;
   void block(const ir::Block& block);
   void line(const std::string& text);  // at the present indent
@@ -29,6 +25,8 @@ class CText {
   void close() { --indent_; line("}"); }
   std::string take() { return std::move(out_); }
 
+  // Variables and buffers are numbered in the order in which the text first names them, so that what a program declares
+  // and does not use leaves no trace.
   std::string var(ir::VarId id) const;
   std::string buffer(ir::BufferId id) const;
   std::string element(const ir::Access& access) const;  // lvalue
@@ -47,8 +45,8 @@ class CText {
 
   const ir::Program& program_;
   std::function<bool(ir::Expr)> narrow_;
-  std::unordered_map<ir::VarId, std::string> var_names_;
-  std::unordered_set<ir::VarId> narrow_vars_;
+  mutable std::unordered_map<ir::VarId, size_t> var_numbers_;
+  mutable std::unordered_map<ir::BufferId, size_t> buffer_numbers_;
   std::string out_;
   int indent_ = 0;
 };
