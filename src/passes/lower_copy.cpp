@@ -7,21 +7,13 @@
 #include "layout/fragment_builders.h"
 #include "passes/element_wise.h"
 #include "passes/layouts.h"
+#include "passes/region.h"
 
 namespace tilert::passes {
 
 using namespace ir;
 
 namespace {
-
-bool whole(const Program& program, const Region& r) {
-  const Buffer& b = program.buffer(r.buffer);
-  for (size_t d = 0; d < r.extents.size(); ++d)
-    if (!r.offsets[d]->is_constant() || r.offsets[d]->as_int() != 0 || !b.shape[d]->is_constant() ||
-        r.extents[d] != b.shape[d]->as_int())
-      return false;
-  return true;
-}
 
 // Indices of a region at a point of the loop: the i-th dim that is not a unit takes the i-th such variable.
 std::vector<Expr> region_indices(Arena& arena, const Region& r, const std::vector<Expr>& points) {
@@ -37,8 +29,8 @@ std::vector<Expr> region_indices(Arena& arena, const Region& r, const std::vecto
 CopyLoop copy_loop(Program& program, const Copy& c) {
   // The loop runs over all dims of a whole fragment, else over those of the destination that are not units.
   CopyLoop result;
-  const bool to_fragment = program.buffer(c.dst.buffer).scope == Scope::fragment && whole(program, c.dst);
-  const bool from_fragment = program.buffer(c.src.buffer).scope == Scope::fragment && whole(program, c.src);
+  const bool to_fragment = program.buffer(c.dst.buffer).scope == Scope::fragment && is_whole(program, c.dst);
+  const bool from_fragment = program.buffer(c.src.buffer).scope == Scope::fragment && is_whole(program, c.src);
   const Region& lead = to_fragment ? c.dst : from_fragment ? c.src : c.dst;
   result.fragment = to_fragment ? c.dst.buffer : from_fragment ? c.src.buffer : kNoBuffer;
   std::vector<Expr> points;
@@ -101,7 +93,7 @@ Status Lower::copy(const Stmt& s, const Copy& c) {
 
 Status Lower::fill(const Stmt&, const Fill& f) {
   const Expr value = simplify(f.value);
-  if (program().buffer(f.dst.buffer).scope == Scope::fragment && whole(program(), f.dst)) {
+  if (program().buffer(f.dst.buffer).scope == Scope::fragment && is_whole(program(), f.dst)) {
     const BufferId regs = fragment_registers(f.dst.buffer);
     group(comment("fill"), [&] {
       unrolled(fragment_map(f.dst.buffer).registers(), [&](Expr reg) { store({regs, {reg}}, value); });

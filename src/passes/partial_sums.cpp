@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "ir/visit.h"
+#include "passes/region.h"
 
 namespace tilert::passes {
 namespace {
@@ -15,13 +16,6 @@ bool uses(const Stmt& s, BufferId buffer) {
   for (const BufferUse& use : buffer_uses_deep(s))
     if (use.buffer == buffer) return true;
   return false;
-}
-
-bool whole(const Program& program, const Region& r) {
-  const Buffer& b = program.buffer(r.buffer);
-  for (size_t d = 0; d < r.extents.size(); ++d)
-    if (!r.offsets[d]->is_constant() || r.offsets[d]->as_int() != 0 || r.extents[d] != b.shape[d]->as_int()) return false;
-  return true;
 }
 
 // f[i] = f[i] * x, or x * f[i], with nothing else read of or written to f: every part may be scaled by itself.
@@ -61,7 +55,7 @@ bool keeps_parts(const Program& program, const For& loop, BufferId f) {
     if (!uses(*s, f)) continue;
     if (const auto* r = std::get_if<Reduce>(&s->node)) {
       const bool sum = r->op == ReduceOp::sum || r->op == ReduceOp::abssum;
-      if (!sum || !r->accumulate || r->dst.buffer != f || r->src.buffer == f || !whole(program, r->dst)) return false;
+      if (!sum || !r->accumulate || r->dst.buffer != f || r->src.buffer == f || !is_whole(program, r->dst)) return false;
       ++sums;
     } else if (const auto* p = std::get_if<Parallel>(&s->node)) {
       if (!only_scales(*p, f)) return false;
@@ -74,7 +68,7 @@ bool keeps_parts(const Program& program, const For& loop, BufferId f) {
 
 bool is_zero_fill(const Program& program, const Stmt& s, BufferId f) {
   const auto* fill = std::get_if<Fill>(&s.node);
-  return fill && fill->dst.buffer == f && whole(program, fill->dst) && fill->value->is_constant() && fill->value->bits == 0;
+  return fill && fill->dst.buffer == f && is_whole(program, fill->dst) && fill->value->is_constant() && fill->value->bits == 0;
 }
 
 Block rename(const Block& block, BufferId from, BufferId to) {

@@ -1,0 +1,18 @@
+// Questions about regions that several passes ask.
+#pragma once
+
+#include "ir/program.h"
+
+namespace tilert::passes {
+
+// Whether a region is all of its buffer, known while compiling.
+inline bool is_whole(const ir::Program& program, const ir::Region& region) {
+  const ir::Buffer& buffer = program.buffer(region.buffer);
+  for (size_t d = 0; d < region.extents.size(); ++d)
+    if (!region.offsets[d]->is_constant() || region.offsets[d]->as_int() != 0 || !buffer.shape[d]->is_constant() ||
+        region.extents[d] != buffer.shape[d]->as_int())
+      return false;
+  return true;
+}
+
+}  // namespace tilert::passes
