@@ -104,8 +104,6 @@ function(tilert_room_test room)
     endif()
   endforeach()
   target_link_libraries(test_${name} PRIVATE tilert_flags tilert_external GTest::gmock GTest::gtest_main)
-  # The rooms are tested as users get them; the tests themselves need not be fast.
-  target_compile_options(test_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(TARGET tilert_device_files)
     add_dependencies(test_${name} tilert_device_files)
   endif()
