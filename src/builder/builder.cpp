@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstring>
 
+#include "ir/verifier.h"
+
 namespace tilert::builder {
 namespace {
 
@@ -95,7 +97,7 @@ Result<std::shared_ptr<const ir::Program>> Builder::finish() {
     if (program_->kernels.empty())
       return make_error(Code::kInvalidProgram, "the program '{}' has no kernel: open one with begin_kernel",
                         program_->name);
-    return {};
+    return ir::verify(*program_);  // what the calls let through and the whole shows
   });
   if (error_) return *error_;
   std::shared_ptr<const ir::Program> program = std::move(program_);

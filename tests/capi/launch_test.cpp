@@ -80,12 +80,13 @@ TEST(Launch, OfANullPointerToATensorWithoutElementsIsANoOp) {
 }
 
 TEST(Launch, ManyThreadsMayLaunchAndPrepareAtOnce) {
+  Scale& scale = Scale::get();
   std::vector<std::thread> threads;
   for (int t = 0; t < 8; ++t) {
-    threads.emplace_back([t] {
+    threads.emplace_back([t, &scale] {
       std::vector<float> x(300, static_cast<float>(t)), y(300);
       for (int i = 0; i < 50; ++i) {
-        const tl::Loaded again = Scale::get().kernel.prepare(Scale::get().device);
+        const tl::Loaded again = scale.kernel.prepare(scale.device);
         again.launch(nullptr, {x.data(), y.data(), 2.f}, {{0u, 300}});
         ASSERT_EQ(y[299], 2.f * static_cast<float>(t));
       }
