@@ -7,6 +7,7 @@
 
 #include "arith/prover.h"
 #include "codegen/c_text.h"
+#include "codegen/configuration.h"
 #include "codegen/device_text.h"
 #include "ir/visit.h"
 
@@ -164,6 +165,7 @@ Result<GeneratedProgram> generate_cuda(const passes::Module& module, const passe
     out.kernels.push_back(std::move(kernel));
   }
   out.source = device_text("cuda", body) + wgmma_forms(body) + body;
+  out.configuration = configuration_json(module);
   out.program = module.program;
   return out;
 }

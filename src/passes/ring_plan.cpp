@@ -1,4 +1,6 @@
 // Which copies of a pipelined loop may run ahead of the iteration that uses them.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_set>
 
@@ -111,7 +113,7 @@ RingPlan plan_loop(const Module& module, const Kernel& kernel, const For& loop, 
       plan.copies.push_back(loop.body[i]->ordinal);
       ring_bytes += tile_bytes(program, copy->dst.buffer);
     } else if (plan.reason.empty()) {
-      plan.reason = describe(program, *loop.body[i]) + ": " + reason;
+      plan.reason = fmt::format("operation {}: {}", loop.body[i]->ordinal, reason);
     }
   }
   std::set<BufferId> all;

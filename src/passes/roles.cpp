@@ -53,7 +53,7 @@ class RolePlanner {
       if (const auto* copy = std::get_if<Copy>(&s->node)) reason = take_load(*s, *copy);
       else if (const auto* gemm = std::get_if<Gemm>(&s->node)) reason = take_product(*s, *gemm);
       else if (!std::holds_alternative<Alloc>(s->node)) reason = "its loop does more than copy and multiply";
-      if (!reason.empty()) return describe(program_, *s) + ": " + reason;
+      if (!reason.empty()) return fmt::format("operation {}: {}", s->ordinal, reason);
     }
     if (gemms_.empty() || plan_.roles.loads.empty()) return "its loop has no copies or no product";
     for (const StmtPtr& s : kernel_.body)

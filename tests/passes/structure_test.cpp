@@ -1,0 +1,274 @@
+// What the GPU passes decide and where barriers stand, on programs small enough to say what is right. That meaning is
+// kept is meaning_test.cpp's claim.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "ir/parser.h"
+#include "ir/visit.h"
+#include "passes/order.h"
+#include "passes/specialize.h"
+
+namespace tilert::passes {
+namespace {
+
+using ir::Primitive;
+
+struct GemmShape {
+  int bm = 128, bn = 128, bk = 64, stages = 3;
+  std::string dtype = "bf16", hints, between, after;  // statements in the loop, and behind it
+  bool trans_b = true;
+};
+
+std::string gemm_text(const GemmShape& g) {
+  const std::string b_shape = g.trans_b ? "[%N, %K]" : "[%K, %N]";
+  const std::string b_tile = g.trans_b ? fmt::format("{}, {}", g.bn, g.bk) : fmt::format("{}, {}", g.bk, g.bn);
+  const std::string b_region = g.trans_b ? fmt::format("0:{}, 0:{}", g.bn, g.bk) : fmt::format("0:{}, 0:{}", g.bk, g.bn);
+  const std::string b_at = g.trans_b ? fmt::format("mul(%x, {0}):{0}, mul(%k, {1}):{1}", g.bn, g.bk)
+                                     : fmt::format("mul(%k, {1}):{1}, mul(%x, {0}):{0}", g.bn, g.bk);
+  return fmt::format(R"(tir 1
+var %M dim index
+var %N dim index
+var %K dim index
+var %x block index
+var %y block index
+var %k loop index
+dim %M
+dim %N
+dim %K
+buffer @A global {0} [%M, %K] inout argument 0
+buffer @B global {0} {1} in argument 1
+buffer @C global {0} [%M, %N] out argument 2
+buffer @a shared {0} [{2}, {3}]
+buffer @b shared {0} [{4}]
+buffer @acc fragment f32 [{2}, {5}]
+parameter tensor @A "A"
+parameter tensor @B "B"
+parameter tensor @C "C"
+kernel "gemm" (%x, %y) grid [div(add(%N, {6}), {5}), div(add(%M, {7}), {2})]{8} {{
+  1: alloc @a
+  2: alloc @b
+  3: alloc @acc
+  4: fill @acc[0:{2}, 0:{5}] = f32(0x0)
+  8: for pipelined %k = 0 to div(add(%K, {9}), {3}) stages {10} {{
+    5: copy @A[mul(%y, {2}):{2}, mul(%k, {3}):{3}] -> @a[0:{2}, 0:{3}]
+    6: copy @B[{11}] -> @b[{12}]
+    7: gemm @a[0:{2}, 0:{3}], @b[{12}], @acc[0:{2}, 0:{5}]{13} accumulate true
+{14}  }}
+{15}  90: copy @acc[0:{2}, 0:{5}] -> @C[mul(%y, {2}):{2}, mul(%x, {5}):{5}]
+}}
+)",
+                     g.dtype, b_shape, g.bm, g.bk, b_tile, g.bn, g.bn - 1, g.bm - 1, g.hints, g.bk - 1, g.stages, b_at, b_region,
+                     g.trans_b ? " trans_b" : "", g.between, g.after);
+}
+
+// The module after `stop`, with all dims bound to 1024.
+Module lowered(const std::string& text, const char* target, const char* stop = "") {
+  auto program = ir::parse(text, "test");
+  EXPECT_TRUE(program) << (program ? "" : program.error().message);
+  auto parsed = parse_target(target);
+  EXPECT_TRUE(parsed);
+  auto module = specialize(*program, std::vector<DimChoice>(program->dims.size(), DimChoice{1024, 1, 1024, 1024}));
+  EXPECT_TRUE(module);
+  auto done = run_gpu_passes(*std::move(module), {*parsed, parsed->device_class}, stop);
+  EXPECT_TRUE(done) << (done ? "" : done.error().message);
+  return *std::move(done);
+}
+
+int count(const ir::Block& block, Primitive primitive) {
+  int found = 0;
+  ir::for_each_stmt(block, [&](const ir::Stmt& s) {
+    const auto* c = std::get_if<ir::Call>(&s.node);
+    found += c && c->primitive == primitive;
+  });
+  return found;
+}
+
+// The body of the loop whose trip is not unrolled.
+const ir::Block& serial_loop(const Module& module) {
+  static ir::Block body;
+  body.clear();
+  ir::for_each_stmt(module.program.kernels[0].body, [&](const ir::Stmt& s) {
+    const auto* f = std::get_if<ir::For>(&s.node);
+    if (f && f->kind == ir::ForKind::serial && body.empty()) body = f->body;
+  });
+  return body;
+}
+
+TEST(Rings, AMultistageProductTakesOneBarrierAnIteration) {
+  for (int stages : {2, 3, 4}) {
+    GemmShape g;
+    g.stages = stages;
+    g.bk = 32;
+    const Module module = lowered(gemm_text(g), "sm_80");
+    EXPECT_EQ(module.plans[0].rings.at(8).stages, stages);
+    EXPECT_EQ(count(serial_loop(module), Primitive::barrier), 1) << stages;
+  }
+}
+
+TEST(Rings, OneStageRunsPlainlyWithTwoBarriersAnIteration) {
+  GemmShape g;
+  g.stages = 1;
+  const Module module = lowered(gemm_text(g), "sm_80");
+  EXPECT_EQ(module.plans[0].rings.at(8).stages, 1);
+  EXPECT_EQ(count(module.program.kernels[0].body, Primitive::cp_async), 0);
+  EXPECT_EQ(count(serial_loop(module), Primitive::barrier), 2);
+}
+
+TEST(Rings, ACopyWhoseSourceTheLoopWritesStays) {
+  GemmShape g;
+  g.between = "    20: copy @a[0:128, 0:64] -> @A[mul(%y, 128):128, mul(%k, 64):64]\n";
+  const Module module = lowered(gemm_text(g), "sm_80");
+  const RingPlan& ring = module.plans[0].rings.at(8);
+  EXPECT_EQ(ring.copies, std::vector<uint32_t>{6});  // B still runs ahead
+  EXPECT_EQ(ring.reason, "operation 5: the loop writes its source");
+}
+
+TEST(Rings, ATileThatTheBodyOverwritesIsNotStaged) {
+  GemmShape g;
+  g.between = "    20: fill @a[0:128, 0:64] = bf16(0x0)\n";
+  const Module module = lowered(gemm_text(g), "sm_80");
+  EXPECT_EQ(module.plans[0].rings.at(8).reason, "operation 5: the loop writes its tile besides");
+}
+
+TEST(Rings, ATileUsedBehindTheLoopIsNotStaged) {
+  GemmShape g;
+  g.after = "  20: copy @a[0:128, 0:64] -> @A[mul(%y, 128):128, 0:64]\n";
+  const Module module = lowered(gemm_text(g), "sm_80");
+  EXPECT_NE(module.plans[0].rings.at(8).copies, (std::vector<uint32_t>{5, 6}));
+}
+
+TEST(Rings, DepthGivesWayToSharedMemory) {
+  GemmShape g;
+  g.bn = 256;
+  g.stages = 8;
+  const Module module = lowered(gemm_text(g), "sm_86");  // 99 KiB, 48 KiB a slot
+  EXPECT_EQ(module.plans[0].rings.at(8).stages, 2);
+}
+
+TEST(Select, MatrixInstructionsFollowTheDtypes) {
+  for (const auto& [dtype, name] : {std::pair{"bf16", "mma_m16n8k16_bf16"}, std::pair{"f16", "mma_m16n8k16_f16"}}) {
+    GemmShape g;
+    g.dtype = dtype;
+    const Module module = lowered(gemm_text(g), "sm_80", "select");
+    const GemmPlan& plan = module.plans[0].gemms.at(7);
+    ASSERT_EQ(plan.path, GemmPlan::Path::mma);
+    EXPECT_EQ(plan.atom->name, name);
+    EXPECT_TRUE(plan.a_ldmatrix && plan.b_ldmatrix);
+  }
+  GemmShape f32;
+  f32.dtype = "f32";
+  f32.bk = 16;
+  EXPECT_EQ(lowered(gemm_text(f32), "sm_80", "select").plans[0].gemms.at(7).path, GemmPlan::Path::fma);
+}
+
+TEST(Select, ATileThatIsNoMultipleOfTheInstructionGoesThroughRegisters) {
+  GemmShape g;
+  g.bm = 72;
+  const Module module = lowered(gemm_text(g), "sm_80", "select");
+  EXPECT_FALSE(module.plans[0].gemms.at(7).a_ldmatrix);
+}
+
+TEST(Roles, APlainProductGetsAProducerAndTwoConsumers) {
+  const Module module = lowered(gemm_text({}), "sm_90a");
+  const RolePlan& roles = module.plans[0].roles;
+  ASSERT_TRUE(roles.on) << roles.reason;
+  EXPECT_EQ(roles.consumers, 2);
+  EXPECT_EQ(roles.stages, 3);
+  EXPECT_EQ(module.plans[0].threads, 256);
+  const ir::Block& body = module.program.kernels[0].body;
+  EXPECT_EQ(count(body, Primitive::tma_load_2d), 2);
+  EXPECT_EQ(count(body, Primitive::tma_store_2d), 2);  // 128 columns, 64 a box
+  EXPECT_EQ(count(body, Primitive::wgmma_ss), 4);      // 64 of K, 16 a product
+  EXPECT_EQ(count(body, Primitive::cp_async), 0);
+}
+
+TEST(Roles, WhatKeepsThemOffIsSaid) {
+  GemmShape off;
+  off.hints = " roles_off";
+  EXPECT_EQ(lowered(gemm_text(off), "sm_90a", "plan_roles").plans[0].roles.reason, "the program asks for no roles");
+  GemmShape mn_major;
+  mn_major.trans_b = false;
+  EXPECT_EQ(lowered(gemm_text(mn_major), "sm_90a", "plan_roles").plans[0].roles.reason, "operation 7: an operand is not K-major");
+  GemmShape rows;
+  rows.bk = 32;
+  EXPECT_EQ(lowered(gemm_text(rows), "sm_90a", "plan_roles").plans[0].roles.reason,
+            "operation 5: its tile is not made of 128-byte rows");
+  EXPECT_EQ(lowered(gemm_text({}), "sm_80", "plan_roles").plans[0].roles.reason, "no warpgroup products on this target");
+}
+
+TEST(Roles, ConsumersNeverMeetTheProducerAtABarrier) {
+  // All threads share one barrier, at the start; behind it only named barriers of the consumers remain.
+  GemmShape g;
+  g.after = "  20: fill @A[0:128, 0:64] = bf16(0x0)\n  21: fill @A[0:64, 0:128] = bf16(0x0)\n";
+  const Module module = lowered(gemm_text(g), "sm_90a");
+  ASSERT_TRUE(module.plans[0].roles.on) << module.plans[0].roles.reason;
+  EXPECT_EQ(count(module.program.kernels[0].body, Primitive::barrier), 1);
+  EXPECT_GE(count(module.program.kernels[0].body, Primitive::named_barrier), 2);
+}
+
+// Two tiles handed from thread to thread: y = transpose of x through shared memory, twice.
+const char kHandover[] = R"(tir 1
+var %i loop index
+var %j loop index
+var %v let f32
+var %m loop index
+var %n loop index
+var %w let f32
+buffer @X global f32 [32, 32] in argument 0
+buffer @Y global f32 [32, 32] out argument 1
+buffer @s shared f32 [32, 32]
+parameter tensor @X "X"
+parameter tensor @Y "Y"
+kernel "handover" () grid [] {
+  1: alloc @s
+  2: copy @X[0:32, 0:32] -> @s[0:32, 0:32]
+  3: parallel (%i : 32, %j : 32) {
+    4: let %v = load @s[%j, %i]
+    5: store @Y[%i, %j] = %v
+  }
+  6: fill @s[0:32, 0:32] = f32(0x0)
+  7: parallel (%m : 32, %n : 32) {
+    8: let %w = load @s[%n, %m]
+    9: store @Y[%m, %n] = %w
+  }
+}
+)";
+
+TEST(Barriers, StandBetweenWriteAndReadAndBetweenReadAndOverwrite) {
+  std::string text = kHandover;
+  const size_t at = text.find("() grid []");
+  text.replace(at, 10, "(%b) grid [1]");
+  text.insert(text.find("var %i"), "var %b block index\n");
+  const Module module = lowered(text, "sm_80");
+  // Copy | read, read | fill, fill | read.
+  EXPECT_EQ(count(module.program.kernels[0].body, Primitive::barrier), 3);
+}
+
+TEST(SharedPlan, TilesThatNeverMeetShareBytes) {
+  std::string text = kHandover;
+  text.replace(text.find("() grid []"), 10, "(%b) grid [1]");
+  text.insert(text.find("var %i"), "var %b block index\n");
+  text.insert(text.find("buffer @s"), "buffer @t shared f32 [32, 32]\n");
+  text.replace(text.find("6: fill @s"), 10, "10: alloc @t\n  6: fill @t");
+  text.replace(text.find("load @s[%n"), 7, "load @t");
+  const Module module = lowered(text, "sm_80");
+  EXPECT_EQ(module.plans[0].shared_bytes, 32 * 32 * 4);
+}
+
+TEST(SharedPlan, MoreThanABlockMayHaveIsRefusedWithAWayOut) {
+  GemmShape g;
+  g.bm = g.bn = 256;
+  g.bk = 256;
+  g.stages = 1;
+  auto program = ir::parse(gemm_text(g), "test");
+  ASSERT_TRUE(program);
+  const auto target = parse_target("sm_86");
+  auto module = specialize(*program, std::vector<DimChoice>(3, DimChoice{1024, 1, 1024, 1024}));
+  auto done = run_gpu_passes(*std::move(module), {*target, target->device_class});
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Code::kUnsupported);
+  EXPECT_NE(done.error().message.find("use smaller tiles or fewer stages"), std::string::npos) << done.error().message;
+}
+
+}  // namespace
+}  // namespace tilert::passes
