@@ -97,8 +97,13 @@ Result<std::shared_ptr<const ir::Program>> Builder::finish() {
     if (program_->kernels.empty())
       return make_error(Code::kInvalidProgram, "the program '{}' has no kernel: open one with begin_kernel",
                         program_->name);
-    return ir::verify(*program_);  // what the calls let through and the whole shows
+    return {};
   });
+  if (!error_) {
+    // What the calls let through and the whole shows; the message names its own place.
+    Status verified = ir::verify(*program_);
+    if (!verified) error_ = std::move(verified).error();
+  }
   if (error_) return *error_;
   std::shared_ptr<const ir::Program> program = std::move(program_);
   program_ = std::make_shared<ir::Program>();

@@ -278,6 +278,7 @@ TEST(Guarded, WhatAnIfMayPreventIsNotRefused) {
   k.fill(k.at(k.s, {k.op(TILERT_OP_MUL, {i, k.lit(2)}), k.i(0)}, {k.i(2), k.i(64)}), k.num(1));
   k.copy(k.at(u), k.at(k.f));
   k.b.end_if();
+  k.fill(k.at(u), k.num(1));
   k.b.end_serial();
   k.parallel({8, 64});
   k.b.begin_if(k.op(TILERT_OP_EQ, {k.p[1], k.lit(0)}));
