@@ -54,11 +54,10 @@ int main(int argc, char** argv) {
     std::vector<uint16_t> o(heads * length * d, 0x7fc0);
     const double scale = 1 / std::sqrt(double(d));
 
-    const tl::Loaded loaded = machine.prepare(attention(64, 64, d));
     auto* to = machine.put(o);
-    loaded.launch(nullptr,
-                  {machine.put(q), machine.put(k), machine.put(v), to, static_cast<float>(scale / std::log(2.0))},
-                  {{0u, length}, {1u, heads}});
+    machine.launch(attention(64, 64, d),
+                   {machine.put(q), machine.put(k), machine.put(v), to, static_cast<float>(scale / std::log(2.0))},
+                   {{0u, length}, {1u, heads}});
     machine.get(o, to);
 
     sample::Check check;

@@ -56,15 +56,24 @@ struct Driver {
 
 class Machine {
  public:
-  Machine(int argc, char** argv) : cuda_(argc > 1 && std::string(argv[1]) == "cuda") {
+  Machine(int argc, char** argv) {
+    const std::string where = argc > 1 ? argv[1] : "cpu";
+    cuda_ = where == "cuda";
+    interpret_ = where == "interpret";
+    if (interpret_) return;
     device = cuda_ ? context.cuda() : context.cpu();
     void* primary = nullptr;
     if (cuda_ && (!driver_.open() || driver_.retain_primary(&primary, 0) || driver_.set_current(primary)))
       throw std::runtime_error("the CUDA driver cannot be used");
     std::printf("on %s (%s)\n", device.info().name, device.info().target);
   }
-  tl::Loaded prepare(const tl::Program& program, std::initializer_list<tl::Bind> dims = {}) const {
-    return context.kernel(program, {}, dims).prepare(device);
+  // Compiles or fetches, loads, launches. A host that launches more than once keeps the Loaded.
+  void launch(const tl::Program& program, std::initializer_list<tl::Argument> arguments,
+              std::initializer_list<tl::DimValue> dims) const {
+    if (interpret_) return tl::interpret(program, arguments, dims);
+    const tl::Kernel kernel = context.kernel(program);
+    const tl::Loaded loaded = kernel.prepare(device);
+    loaded.launch(nullptr, arguments, dims);
   }
   // Where a launch finds this data: the vector itself on the CPU.
   template <class T>
@@ -85,7 +94,7 @@ class Machine {
   tl::Device device;
 
  private:
-  bool cuda_;
+  bool cuda_ = false, interpret_ = false;
   Driver driver_;
 };
 

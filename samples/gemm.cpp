@@ -36,9 +36,9 @@ int main(int argc, char** argv) {
     auto bias = random.floats(n);
     std::vector<uint16_t> c(m * n, 0x7fc0);  // poisoned with NaN
 
-    const tl::Loaded loaded = machine.prepare(gemm(128, 128, 32));
     auto* to = machine.put(c);
-    loaded.launch(nullptr, {machine.put(a), machine.put(w), machine.put(bias), to}, {{0u, m}, {1u, n}, {2u, k}});
+    machine.launch(gemm(128, 128, 32), {machine.put(a), machine.put(w), machine.put(bias), to},
+                   {{0u, m}, {1u, n}, {2u, k}});
     machine.get(c, to);
 
     sample::Check check;

@@ -34,9 +34,8 @@ int main(int argc, char** argv) {
     w[0] = -128;
     std::vector<int32_t> c(m * n, 77777);
 
-    const tl::Loaded loaded = machine.prepare(gemm_int8(64, 64, 64));
     auto* to = machine.put(c);
-    loaded.launch(nullptr, {machine.put(a), machine.put(w), to}, {{0u, m}, {1u, n}, {2u, k}});
+    machine.launch(gemm_int8(64, 64, 64), {machine.put(a), machine.put(w), to}, {{0u, m}, {1u, n}, {2u, k}});
     machine.get(c, to);
 
     sample::Check check;

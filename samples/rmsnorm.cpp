@@ -40,10 +40,9 @@ int main(int argc, char** argv) {
     const auto before = residual;
     std::vector<uint16_t> y(tokens * hidden, 0x7fc0);
 
-    const tl::Loaded loaded = machine.prepare(rmsnorm(hidden, 1024));
     auto* to = machine.put(y);
     auto* sum = machine.put(residual);
-    loaded.launch(nullptr, {machine.put(x), machine.put(weight), sum, to, 1e-5f}, {{0u, tokens}});
+    machine.launch(rmsnorm(hidden, 1024), {machine.put(x), machine.put(weight), sum, to, 1e-5f}, {{0u, tokens}});
     machine.get(y, to);
     machine.get(residual, sum);
 

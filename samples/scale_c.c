@@ -57,41 +57,52 @@ static tilert_status build(tilert_program** program, tilert_error** error) {
   return status;
 }
 
-int main(void) {
-  static float x[kLength], y[kLength];
-  const int64_t length = kLength;
+/* The four acts: make a kernel for a device, compile and load it, launch it. */
+static int run_on_cpu(tilert_program* program, const tilert_argument* arguments, uint32_t count) {
   const tilert_device_options cpu = {.struct_size = sizeof cpu, .kind = TILERT_DEVICE_CPU};
   tilert_error* error = NULL;
-  tilert_program* program = NULL;
   tilert_context* context = NULL;
   tilert_device* device = NULL;
   tilert_kernel* kernel = NULL;
   tilert_loaded* loaded = NULL;
-  if (build(&program, &error)) return fail("build", error);
   if (tilert_context_create(NULL, &context, &error)) return fail("context", error);
   if (tilert_device_open(context, &cpu, &device, &error)) return fail("device", error);
   if (tilert_kernel_create(context, program, NULL, &kernel, &error)) return fail("kernel", error);
   if (tilert_prepare(kernel, device, NULL, &loaded, &error)) return fail("prepare", error);
+  tilert_launch_failure failure = {.struct_size = sizeof failure};
+  const tilert_launch_info launch = {.struct_size = sizeof launch,
+                                     .loaded = loaded,
+                                     .arguments = arguments,
+                                     .argument_count = count,
+                                     .failure = &failure};
+  const tilert_status status = tilert_launch(&launch);
+  if (status) fprintf(stderr, "launch: %s\n", failure.message);
+  tilert_loaded_release(loaded);
+  tilert_kernel_release(kernel);
+  tilert_device_release(device);
+  tilert_context_release(context);
+  return status ? 2 : 0;
+}
 
+int main(int argc, char** argv) {
+  static float x[kLength], y[kLength];
+  const int64_t length = kLength;
+  tilert_error* error = NULL;
+  tilert_program* program = NULL;
+  if (build(&program, &error)) return fail("build", error);
   for (int k = 0; k < kLength; ++k) x[k] = (float)k;
   const tilert_argument arguments[3] = {
       {.kind = TILERT_ARGUMENT_TENSOR, .dtype = TILERT_F32, .data = x, .shape = &length, .ndim = 1},
       {.kind = TILERT_ARGUMENT_TENSOR, .dtype = TILERT_F32, .data = y, .shape = &length, .ndim = 1},
       {.kind = TILERT_ARGUMENT_SCALAR, .dtype = TILERT_F32, .bits = bits_of(3.0f)}};
-  tilert_launch_failure failure = {.struct_size = sizeof failure};
-  const tilert_launch_info launch = {
-      .struct_size = sizeof launch, .loaded = loaded, .arguments = arguments, .argument_count = 3, .failure = &failure};
-  if (tilert_launch(&launch)) {
-    fprintf(stderr, "launch: %s\n", failure.message);
+  if (argc > 1 && strcmp(argv[1], "interpret") == 0) {
+    if (tilert_program_interpret(program, arguments, 3, NULL, 0, &error)) return fail("interpret", error);
+  } else if (run_on_cpu(program, arguments, 3)) {
     return 2;
   }
   int wrong = 0;
   for (int k = 0; k < kLength; ++k) wrong += (double)y[k] != 3.0 * k + 1.0;
   printf("scale in C: %d values against float64, %d wrong: %s\n", kLength, wrong, wrong ? "WRONG" : "right");
-  tilert_loaded_release(loaded);
-  tilert_kernel_release(kernel);
-  tilert_device_release(device);
-  tilert_context_release(context);
   tilert_program_release(program);
   return wrong != 0;
 }

@@ -37,9 +37,8 @@ int main(int argc, char** argv) {
     for (int64_t j = 0; j < columns; ++j) x[5 * columns + j] = -INFINITY;  // a row that is masked whole
     std::vector<float> y(rows * columns, NAN);
 
-    const tl::Loaded loaded = machine.prepare(softmax(columns, 4, 1024));
     auto* to = machine.put(y);
-    loaded.launch(nullptr, {machine.put(x), to}, {{0u, rows}});
+    machine.launch(softmax(columns, 4, 1024), {machine.put(x), to}, {{0u, rows}});
     machine.get(y, to);
 
     sample::Check check;

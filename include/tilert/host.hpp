@@ -207,6 +207,61 @@ struct DimValue {
   DimValue(uint32_t index, int64_t v) : ordinal(index), value(v) {}
 };
 
+namespace detail {
+// Launch arguments and dims in their C form, on the stack.
+struct Packed {
+  static constexpr size_t kMax = 64;
+  tilert_argument arguments[kMax];
+  int64_t dims[kMax];
+  uint32_t count = 0, dim_count = 0;
+  // Whether they fit and name dims that exist. A dtype that an argument leaves open is the parameter's.
+  bool pack(std::initializer_list<Argument> values, std::initializer_list<DimValue> sizes, uint32_t program_dims,
+            const std::vector<tilert_dtype>& dtypes) {
+    if (values.size() > kMax || program_dims > kMax) return false;
+    for (const Argument& a : values) {
+      arguments[count] = a.raw();
+      if (arguments[count].dtype == 0 && count < dtypes.size()) arguments[count].dtype = dtypes[count];
+      ++count;
+    }
+    dim_count = program_dims;
+    for (uint32_t i = 0; i < dim_count; ++i) dims[i] = -1;
+    for (const DimValue& d : sizes) {
+      if (d.ordinal >= dim_count) return false;
+      dims[d.ordinal] = d.value;
+    }
+    return true;
+  }
+};
+inline std::vector<tilert_dtype> dtypes_of(const Program& program) {
+  std::vector<tilert_dtype> out;
+  for (uint32_t i = 0; i < tilert_program_parameter_count(program.get()); ++i) {
+    tilert_parameter_info info{};
+    info.struct_size = sizeof info;
+    tilert_program_parameter(program.get(), i, &info);
+    out.push_back(info.dtype);
+  }
+  return out;
+}
+}  // namespace detail
+
+// Runs the program on host memory with the reference interpreter.
+inline Status try_interpret(const Program& program, std::initializer_list<Argument> arguments,
+                            std::initializer_list<DimValue> dims = {}) {
+  detail::Packed packed;
+  if (!packed.pack(arguments, dims, tilert_program_dim_count(program.get()), detail::dtypes_of(program)))
+    return Error(TILERT_INVALID_ARGUMENT, std::string("too many arguments, or a dim that is not there"));
+  tilert_error* error = nullptr;
+  const tilert_status status =
+      tilert_program_interpret(program.get(), packed.arguments, packed.count, packed.dims, packed.dim_count, &error);
+  return detail::status(status, error);
+}
+#if TL_EXCEPTIONS
+inline void interpret(const Program& program, std::initializer_list<Argument> arguments,
+                      std::initializer_list<DimValue> dims = {}) {
+  try_interpret(program, arguments, dims).value();
+}
+#endif
+
 struct LaunchOptions {
   void* workspace = nullptr;
   uint64_t workspace_bytes = 0;
@@ -218,43 +273,24 @@ struct LaunchOptions {
 class Loaded : public Handle<tilert_loaded, tilert_loaded_retain, tilert_loaded_release> {
  public:
   Loaded() = default;
-  Loaded(tilert_loaded* owned, const Program& program) : Handle(owned), dims_(tilert_program_dim_count(program.get())) {
-    for (uint32_t i = 0; i < tilert_program_parameter_count(program.get()); ++i) {
-      tilert_parameter_info info{};
-      info.struct_size = sizeof info;
-      tilert_program_parameter(program.get(), i, &info);
-      dtypes_.push_back(info.dtype);
-    }
-  }
+  Loaded(tilert_loaded* owned, const Program& program)
+      : Handle(owned), dims_(tilert_program_dim_count(program.get())), dtypes_(detail::dtypes_of(program)) {}
 
-  // Never compiles, loads, allocates or synchronizes. Takes at most kMaxArguments arguments and kMaxDims dims: call
-  // tilert_launch itself for more.
-  static constexpr size_t kMaxArguments = 64, kMaxDims = 64;
+  // Never compiles, loads, allocates or synchronizes. Takes at most 64 arguments and 64 dims: call tilert_launch itself
+  // for more.
   tilert_status try_launch(void* stream, std::initializer_list<Argument> arguments,
                            std::initializer_list<DimValue> dims = {}, const LaunchOptions& options = {},
                            tilert_launch_failure* failure = nullptr) const {
-    if (arguments.size() > kMaxArguments || dims_ > kMaxDims) return TILERT_INVALID_ARGUMENT;
-    tilert_argument raw[kMaxArguments];
-    int64_t sizes[kMaxDims];
-    size_t count = 0;
-    for (const Argument& a : arguments) {
-      raw[count] = a.raw();
-      if (raw[count].dtype == 0 && count < dtypes_.size()) raw[count].dtype = dtypes_[count];
-      ++count;
-    }
-    for (uint32_t i = 0; i < dims_; ++i) sizes[i] = -1;
-    for (const DimValue& d : dims) {
-      if (d.ordinal >= dims_) return TILERT_INVALID_ARGUMENT;
-      sizes[d.ordinal] = d.value;
-    }
+    detail::Packed packed;
+    if (!packed.pack(arguments, dims, dims_, dtypes_)) return TILERT_INVALID_ARGUMENT;
     tilert_launch_info info{};
     info.struct_size = sizeof info;
     info.flags = options.flags;
     info.loaded = get();
     info.stream = stream;
-    info.arguments = raw;
-    info.argument_count = static_cast<uint32_t>(count);
-    info.dims = sizes;
+    info.arguments = packed.arguments;
+    info.argument_count = packed.count;
+    info.dims = packed.dims;
     info.dim_count = dims_;
     info.workspace = options.workspace;
     info.workspace_bytes = options.workspace_bytes;

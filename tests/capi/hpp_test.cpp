@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <fstream>
 
 #include "programs.h"
 
@@ -29,6 +30,20 @@ TEST(Hpp, AttentionBuildsAndItsTextReadsBackAsTheSameProgram) {
   ASSERT_NE(a, nullptr);
   EXPECT_STREQ(a, b);
   EXPECT_EQ(std::string(a).size(), 64u);
+}
+
+TEST(Hpp, AttentionFitsInSixtyLines) {
+  std::ifstream file(TILERT_SOURCE_DIR "/tests/capi/programs.h");
+  std::string line;
+  int lines = 0;
+  while (std::getline(file, line) && line.find("inline tl::Program attention") == std::string::npos) {
+  }
+  while (file && line != "}") {
+    ++lines;
+    std::getline(file, line);
+  }
+  EXPECT_GT(lines, 20);
+  EXPECT_LE(lines, 60);
 }
 
 TEST(Hpp, UnusedDeclarationsLabelsAndPlacesDoNotChangeTheHash) {

@@ -2,6 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
 #include "programs.h"
 
 namespace {
@@ -30,6 +35,68 @@ TEST(Interpret, ScalesATensorWhoseLengthIsNoMultipleOfTheTile) {
       << tilert_error_message(error);
   for (int i = 0; i < 100; ++i) EXPECT_EQ(y[i], 3.f * static_cast<float>(i));
   EXPECT_EQ(y[100], -7);
+}
+
+tilert_argument tensor(std::vector<float>& data, const std::vector<int64_t>& shape) {
+  tilert_argument out{};
+  out.kind = TILERT_ARGUMENT_TENSOR;
+  out.dtype = TILERT_F32;
+  out.data = data.data();
+  out.shape = shape.data();
+  out.ndim = static_cast<int32_t>(shape.size());
+  return out;
+}
+
+TEST(Interpret, MultipliesSmallIntegersExactlyWhateverTheSizes) {
+  const tl::Program program = tilert::test::matmul(tl::f32, 16, 16, 8);
+  const std::vector<int64_t> a_shape{19, 13}, b_shape{13, 21}, c_shape{19, 21};
+  std::vector<float> a(19 * 13), b(13 * 21), c(19 * 21, -99);
+  for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i % 7) - 3;
+  for (size_t i = 0; i < b.size(); ++i) b[i] = static_cast<float>(i % 5) - 2;
+  const tilert_argument arguments[] = {tensor(a, a_shape), tensor(b, b_shape), tensor(c, c_shape)};
+  tilert_error* error = nullptr;
+  ASSERT_EQ(tilert_program_interpret(program.get(), arguments, 3, nullptr, 0, &error), TILERT_OK)
+      << tilert_error_message(error);
+  for (size_t i = 0; i < 19; ++i) {
+    for (size_t j = 0; j < 21; ++j) {
+      float sum = 0;
+      for (size_t k = 0; k < 13; ++k) sum += a[i * 13 + k] * b[k * 21 + j];
+      EXPECT_EQ(c[i * 21 + j], std::max(sum, 0.f)) << i << ", " << j;
+    }
+  }
+}
+
+TEST(Interpret, AttendsCausallyAsFloat64DoesForALengthThatIsNoMultipleOfTheTile) {
+  constexpr int64_t length = 37, d = 16;
+  const tl::Program program = tilert::test::attention(tl::f32, 16, 8, d);
+  const std::vector<int64_t> shape{1, length, d};
+  std::vector<float> q(length * d), k(length * d), v(length * d), o(length * d, NAN);
+  uint32_t state = 1;
+  for (auto* data : {&q, &k, &v})
+    for (float& x : *data) x = static_cast<float>((state = state * 1664525 + 1013904223) >> 8) / 8388608.f - 1;
+  const double scale = 0.25;
+  tilert_argument factor{};
+  factor.kind = TILERT_ARGUMENT_SCALAR;
+  factor.dtype = TILERT_F32;
+  const auto wide = static_cast<float>(scale / std::log(2.0));
+  std::memcpy(&factor.bits, &wide, sizeof wide);
+  const tilert_argument arguments[] = {tensor(q, shape), tensor(k, shape), tensor(v, shape), tensor(o, shape), factor};
+  tilert_error* error = nullptr;
+  ASSERT_EQ(tilert_program_interpret(program.get(), arguments, 5, nullptr, 0, &error), TILERT_OK)
+      << tilert_error_message(error);
+  for (int64_t i = 0; i < length; ++i) {
+    std::vector<double> weight(i + 1);
+    double sum = 0;
+    for (int64_t j = 0; j <= i; ++j) {
+      for (int64_t e = 0; e < d; ++e) weight[j] += double{q[i * d + e]} * k[j * d + e] * scale;
+      sum += weight[j] = std::exp(weight[j]);
+    }
+    for (int64_t e = 0; e < d; ++e) {
+      double wanted = 0;
+      for (int64_t j = 0; j <= i; ++j) wanted += weight[j] / sum * v[j * d + e];
+      EXPECT_NEAR(o[i * d + e], wanted, 4e-6) << i << ", " << e;
+    }
+  }
 }
 
 TEST(Interpret, WrongArgumentsAreNamed) {
