@@ -124,12 +124,15 @@ DbFault Database::set_up(BusyPolicy* busy) {
       "PRAGMA temp_store=MEMORY;");
 }
 
+// In one transaction: between two, the process that makes the tables may have committed them.
 DbFault Database::check_schema() {
   int64_t application = 0, schema = 0, tables = 0;
-  if (DbFault what = number("PRAGMA application_id", application); what != DbFault::none) return what;
-  if (DbFault what = number("PRAGMA user_version", schema); what != DbFault::none) return what;
-  if (application == kApplicationId && schema == kSchema) return DbFault::none;
-  if (DbFault what = number("SELECT count(*) FROM sqlite_master", tables); what != DbFault::none) return what;
+  DbFault what = execute("BEGIN");
+  if (what == DbFault::none) what = number("PRAGMA application_id", application);
+  if (what == DbFault::none) what = number("PRAGMA user_version", schema);
+  if (what == DbFault::none) what = number("SELECT count(*) FROM sqlite_master", tables);
+  roll_back();
+  if (what != DbFault::none || (application == kApplicationId && schema == kSchema)) return what;
   if (application == 0 && schema == 0 && tables == 0) return DbFault::absent;  // its maker is not done
   error_ = "a database of something else, or of another version";
   return DbFault::unhealthy;

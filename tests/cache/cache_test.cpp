@@ -275,7 +275,8 @@ TEST(Cache, ThirtyTwoThreadsUseItAtOnce) {
         });
         EXPECT_TRUE(result && is_entry_of(result->entry, i));
         cache->put(request_of(i), "g", {key_of(i), "c"});
-        EXPECT_TRUE(cache->find(request_of(i), "g"));
+        std::optional<IndexEntry> index = cache->find(request_of(i), "g");  // another thread may have cleared it
+        EXPECT_TRUE(!index || index->binary == key_of(i));
         if (n % 50 == 49) cache->clear_memory();
         (void)cache->stats();
       }
