@@ -30,6 +30,7 @@ class CreationLock {
       if (give_up || std::chrono::steady_clock::now() >= until) {
         close(fd_);
         fd_ = -1;
+        timed_out_ = true;
       } else {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
       }
@@ -40,9 +41,11 @@ class CreationLock {
     if (fd_ >= 0) close(fd_);
   }
   bool held() const { return fd_ >= 0; }
+  bool timed_out() const { return timed_out_; }
 
  private:
   int fd_ = -1;
+  bool timed_out_ = false;
 };
 
 }  // namespace
@@ -159,8 +162,10 @@ DbFault Store::read(const Digest& row, std::string& blob, EventList& events) {
 DbFault Store::create_file() {
   if (!make_place(place_)) return DbFault::denied;
   CreationLock lock(place_.directory + "/store.lock", std::chrono::milliseconds(write_policy_.wait_ms), fork_comes_);
-  if (!lock.held()) return errno == EWOULDBLOCK ? DbFault::busy : DbFault::denied;
-  DbFault what = writer_.open(file_of(writer_number_), Database::Access::create, &write_policy_);
+  if (!lock.held()) return lock.timed_out() ? DbFault::busy : DbFault::denied;
+  DbFault what = writer_.open(file_of(writer_number_), Database::Access::write, &write_policy_);
+  if (what != DbFault::absent) return what;  // whoever had the lock before made it
+  what = writer_.open(file_of(writer_number_), Database::Access::create, &write_policy_);
   if (what == DbFault::none) what = writer_.make_tables();
   if (what != DbFault::none) writer_.close();
   return what;
