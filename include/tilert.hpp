@@ -24,6 +24,7 @@
 
 #include "tilert/builder.hpp"
 #include "tilert/host.hpp"
+#include "tilert/result.hpp"
 #include "tilert/values.hpp"
 
 #endif  // TILERT_HPP_

@@ -7,10 +7,12 @@
 
 enum { kTile = 64, kLength = 1000 };
 
+/* 77 where this build or machine has no way to run it, 2 for a fault. */
 static int fail(const char* what, tilert_error* error) {
+  const tilert_status status = tilert_error_status(error);
   fprintf(stderr, "%s: %s\n", what, tilert_error_message(error));
   tilert_error_release(error);
-  return 2;
+  return status == TILERT_UNSUPPORTED || status == TILERT_UNAVAILABLE ? 77 : 2;
 }
 
 static uint64_t bits_of(float value) {
@@ -97,8 +99,9 @@ int main(int argc, char** argv) {
       {.kind = TILERT_ARGUMENT_SCALAR, .dtype = TILERT_F32, .bits = bits_of(3.0f)}};
   if (argc > 1 && strcmp(argv[1], "interpret") == 0) {
     if (tilert_program_interpret(program, arguments, 3, NULL, 0, &error)) return fail("interpret", error);
-  } else if (run_on_cpu(program, arguments, 3)) {
-    return 2;
+  } else {
+    const int failed = run_on_cpu(program, arguments, 3);
+    if (failed) return failed;
   }
   int wrong = 0;
   for (int k = 0; k < kLength; ++k) wrong += (double)y[k] != 3.0 * k + 1.0;
