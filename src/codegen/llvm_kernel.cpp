@@ -1,0 +1,203 @@
+// The frame of an entry, control flow and expressions.
+#include "codegen/llvm_kernel.h"
+
+#include "arith/build.h"
+#include "ir/visit.h"
+
+namespace tilert::codegen {
+
+using namespace ir;
+using namespace passes;
+
+std::string LlvmKernel::run(GeneratedKernel& out) {
+  out.entry = fmt::format("tilert_kernel_{}", index_);
+  for (size_t d = 0; d < 3; ++d) out.grid.push_back(d < source_.grid.size() ? source_.grid[d] : arena_.index(1));
+  measure_products(kernel_.body);
+  out.shared_bytes = kernel_.tile_bytes + panel_bytes_ + row_bytes_;
+  cache_.emplace_back();
+  text_.begin(fmt::format("define void @{}(ptr noalias %parameters, i64 %first, i64 %last, ptr noalias %grid, ptr noalias %scratch)",
+                          out.entry));
+  parameters(out);
+  memory();
+  blocks();
+  text_.put("ret void");
+  text_.end();
+  callees_.math.insert(values_.math().begin(), values_.math().end());
+  return text_.take();
+}
+
+void LlvmKernel::parameters(GeneratedKernel& out) {
+  const auto slot = [&] {
+    return text_.let("getelementptr inbounds i64, ptr %parameters, i64 {}", out.parameters.size());
+  };
+  for (size_t i = 0; i < program_.parameters.size(); ++i) {
+    const Parameter& p = program_.parameters[i];
+    if (p.kind == Parameter::Kind::tensor) {
+      text_.put("%tensor{} = load ptr, ptr {}, align 8", i, slot());
+      out.parameters.push_back({KernelParameter::Kind::pointer, p.buffer, nullptr, {}});
+    } else {
+      bind(p.var, values_.load(program_.vars[p.var].dtype, 1, slot()));
+      out.parameters.push_back({KernelParameter::Kind::value, kNoBuffer, program_.var(p.var), {}});
+    }
+  }
+  for (const Dim& d : program_.dims) {
+    if (d.value) {
+      bind(d.var, std::to_string(*d.value));
+      continue;
+    }
+    bind(d.var, values_.load(DType::index, 1, slot()));
+    out.parameters.push_back({KernelParameter::Kind::value, kNoBuffer, program_.var(d.var), {}});
+  }
+}
+
+// Tiles and packing areas in scratch, private variables on the stack.
+void LlvmKernel::memory() {
+  for (const auto& [id, offset] : kernel_.scratch)
+    text_.put("%tile{} = getelementptr inbounds i8, ptr %scratch, i64 {}", id, offset);
+  text_.put("%panels = getelementptr inbounds i8, ptr %scratch, i64 {}", kernel_.tile_bytes);
+  text_.put("%rows = getelementptr inbounds i8, ptr %scratch, i64 {}", kernel_.tile_bytes + panel_bytes_);
+  for (const auto& [id, lanes] : kernel_.locals) {
+    const Buffer& b = program_.buffer(id);
+    int64_t elements = 1;
+    for (Expr e : b.shape) elements *= e->as_int();
+    text_.put("%local{} = alloca [{} x {}], align 64", id, elements, vector_type(lanes, register_type(local_dtype(b.dtype))));
+  }
+}
+
+void LlvmKernel::blocks() {
+  std::vector<std::string> extents;
+  for (size_t d = 0; d < 3; ++d) {
+    const std::string at = text_.let("getelementptr inbounds i64, ptr %grid, i64 {}", d);
+    extents.push_back(text_.let("load i64, ptr {}, align 8", at));
+  }
+  emit_loop(text_, "%first", "%last", 1, [&](const std::string& b) {
+    Scope scope(*this);
+    std::string rest = b;
+    for (size_t d = 0; d < source_.block_vars.size(); ++d) {
+      const bool last = d + 1 == source_.block_vars.size();
+      bind(source_.block_vars[d], last ? rest : text_.let("urem i64 {}, {}", rest, extents[d]));
+      if (!last) rest = text_.let("udiv i64 {}, {}", rest, extents[d]);
+    }
+    block(kernel_.body);
+  });
+}
+
+void LlvmKernel::block(const CpuBlock& body) {
+  for (const CpuStmt& s : body) statement(s);
+}
+
+void LlvmKernel::statement(const CpuStmt& stmt) {
+  std::visit(Overload{
+                 [&](const CpuLoops& n) {
+                   text_.raw("  ; operation {}: loops over elements, {} at a time", stmt.ordinal, n.lanes);
+                   Scope scope(*this);
+                   loops(n, 0);
+                 },
+                 [&](const CpuRowReduce& n) {
+                   text_.raw("  ; operation {}: reduction of rows", stmt.ordinal);
+                   Scope scope(*this);
+                   row_reduce(n, 0);
+                 },
+                 [&](const CpuGemm& n) {
+                   text_.raw("  ; operation {}: product", stmt.ordinal);
+                   Scope scope(*this);
+                   product(n);
+                 },
+                 [&](const CpuFor& n) { loop(n); },
+                 [&](const CpuIf& n) { branch(n); },
+                 [&](const StmtPtr& n) { element_statement(*n, 1, true); },
+             },
+             stmt.node);
+}
+
+// Any step: the loop counts its rounds.
+void LlvmKernel::counted_loop(const For& loop, const std::function<void()>& body) {
+  const Expr span = loop.step > 0 ? arith::sub(arena_, loop.end, loop.begin) : arith::sub(arena_, loop.begin, loop.end);
+  const int64_t step = loop.step > 0 ? loop.step : -loop.step;
+  const Expr rounds = prover_.simplify(arith::ceildiv(arena_, arith::max(arena_, span, 0), step));
+  const std::string begin = scalar(prover_.simplify(loop.begin)), count = scalar(rounds);
+  emit_loop(text_, "0", count, 1, [&](const std::string& round) {
+    Scope scope(*this);
+    const Expr var = program_.var(loop.var);
+    if (loop.step > 0) facts_.bound_loop(var, loop.begin, loop.end);
+    else facts_.bound_loop(var, arith::add(arena_, loop.end, 1), arith::add(arena_, loop.begin, 1));
+    const std::string moved = loop.step == 1 ? round : text_.let("mul nsw i64 {}, {}", round, loop.step);
+    bind(loop.var, text_.let("add nsw i64 {}, {}", begin, moved));
+    body();
+  });
+}
+
+void LlvmKernel::loop(const CpuFor& n) {
+  counted_loop(n.loop, [&] { block(n.body); });
+}
+
+void LlvmKernel::branch(const CpuIf& n) {
+  const auto side = [&](const CpuBlock& body, bool holds) {
+    Scope scope(*this);
+    if (holds) facts_.assume(n.condition);
+    else facts_.assume_not(n.condition);
+    block(body);
+  };
+  if (n.condition->is_constant()) {
+    block(n.condition->as_int() ? n.then_body : n.else_body);
+    return;
+  }
+  const std::string condition = scalar(n.condition);
+  if (n.else_body.empty()) {
+    emit_if(text_, condition, [&] { side(n.then_body, true); });
+  } else {
+    emit_if_else(text_, condition, [&] { side(n.then_body, true); }, [&] { side(n.else_body, false); });
+  }
+}
+
+bool LlvmKernel::varies(Expr e) const {
+  if (varying_.empty()) return false;
+  bool found = false;
+  for_each_node(e, [&](Expr n) { found = found || (n->is_variable() && varying_.count(n->var())); });
+  return found;
+}
+
+bool LlvmKernel::tame_division(Expr e) {
+  if (e->op != Op::div && e->op != Op::mod && e->op != Op::div_trunc && e->op != Op::mod_trunc) return false;
+  if (!dtype_is_integer(e->dtype)) return false;
+  return facts_.range(e->operand[0]).low >= 0 && facts_.range(e->operand[1]).low > 0;
+}
+
+std::string LlvmKernel::scalar(Expr e) {
+  if (e->is_constant()) return values_.constant(e->dtype, e->bits, 1);
+  if (e->is_variable()) return scalars_[e->var()];
+  return compute(e, 1);
+}
+
+std::string LlvmKernel::vector(Expr e, int lanes) {
+  if (e->is_constant()) return values_.constant(e->dtype, e->bits, lanes);
+  for (auto scope = cache_.rbegin(); scope != cache_.rend(); ++scope)
+    if (const auto found = scope->find({e, lanes}); found != scope->end()) return found->second;
+  std::string out;
+  if (e->is_variable() && e->var() == lane_) {
+    std::string numbers;
+    for (int i = 0; i < lanes; ++i) numbers += fmt::format("{}i64 {}", i ? ", " : "", i);
+    out = text_.let("add nsw <{} x i64> {}, <{}>", lanes, values_.splat(DType::index, lanes, scalar(e)), numbers);
+  } else if (e->is_variable() && varying_.count(e->var())) {
+    return vectors_[e->var()];
+  } else if (!varies(e)) {
+    out = values_.splat(e->dtype, lanes, scalar(e));
+  } else {
+    return compute(e, lanes);
+  }
+  cache_.back()[{e, lanes}] = out;
+  return out;
+}
+
+std::string LlvmKernel::compute(Expr e, int lanes) {
+  for (auto scope = cache_.rbegin(); scope != cache_.rend(); ++scope)
+    if (const auto found = scope->find({e, lanes}); found != scope->end()) return found->second;
+  std::string operands[3];
+  for (int i = 0; i < e->arity; ++i) operands[i] = value(e->operand[i], lanes);
+  const DType from = e->op == Op::select ? e->dtype : e->operand[0]->dtype;
+  std::string out = values_.operation(e->op, from, e->dtype, lanes, std::span<const std::string>(operands, e->arity), tame_division(e));
+  cache_.back()[{e, lanes}] = out;
+  return out;
+}
+
+}  // namespace tilert::codegen

@@ -1,0 +1,192 @@
+// The walk over a kernel's statements, control flow, and where tiles lie.
+#include "passes/cpu_lower.h"
+
+#include <bit>
+
+#include "arith/build.h"
+#include "ir/visit.h"
+#include "passes/contract.h"
+#include "passes/cpu_lowering.h"
+
+namespace tilert::passes {
+
+using namespace ir;
+
+namespace {
+constexpr int64_t kPage = 4096;
+constexpr int64_t kLine = 64;
+int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
+}  // namespace
+
+std::vector<Expr> element_strides(const Program& program, BufferId id) {
+  const Buffer& b = program.buffer(id);
+  if (b.scope == Scope::global) return b.strides;
+  std::vector<Expr> strides(b.shape.size());
+  int64_t stride = 1;
+  for (size_t d = b.shape.size(); d-- > 0;) {
+    strides[d] = program.arena->index(stride);
+    stride *= b.shape[d]->as_int();
+  }
+  return strides;
+}
+
+Expr flat_offset(const Program& program, const Access& access) {
+  Expr offset = program.arena->index(0);
+  const std::vector<Expr> strides = element_strides(program, access.buffer);
+  for (size_t d = 0; d < strides.size(); ++d) {
+    offset = arith::add(*program.arena, offset, arith::mul(*program.arena, access.indices[d], strides[d]));
+  }
+  return offset;
+}
+
+std::vector<Expr> open_range_conditions(const Program& program, arith::Prover& prover, const Access& access) {
+  std::vector<Expr> open;
+  const Buffer& b = program.buffer(access.buffer);
+  if (b.scope != Scope::global) return open;
+  Arena& arena = *program.arena;
+  for (size_t d = 0; d < b.shape.size(); ++d) {
+    const Expr low = arith::le(arena, arena.index(0), access.indices[d]), high = arith::lt(arena, access.indices[d], b.shape[d]);
+    for (Expr condition : {low, high}) {
+      const Expr simple = prover.simplify(condition);
+      if (!simple->is_constant() || simple->as_int() == 0) open.push_back(simple);
+    }
+  }
+  return open;
+}
+
+void CpuLowering::tile(BufferId id) {
+  const Buffer& b = program_.buffer(id);
+  if (b.scope != Scope::shared && b.scope != Scope::fragment) return;
+  if (kernel_.scratch.count(id)) return;
+  int64_t bytes = dtype_bytes(b.dtype);
+  for (Expr e : b.shape) bytes *= e->as_int();
+  kernel_.scratch[id] = kernel_.tile_bytes;
+  kernel_.tile_bytes = round_up(kernel_.tile_bytes + bytes, kLine);
+}
+
+BufferId CpuLowering::temporary(DType dtype, const std::vector<int64_t>& shape) {
+  Buffer b;
+  b.name = "temporary";
+  b.dtype = dtype;
+  b.scope = Scope::shared;
+  for (int64_t extent : shape) b.shape.push_back(index(extent));
+  const BufferId id = program_.add_buffer(std::move(b));
+  tile(id);
+  return id;
+}
+
+Region CpuLowering::whole(BufferId buffer) {
+  Region r{buffer, {}, {}};
+  for (Expr e : program_.buffer(buffer).shape) {
+    r.offsets.push_back(index(0));
+    r.extents.push_back(e->as_int());
+  }
+  return r;
+}
+
+int CpuLowering::power_of_two_lanes(Expr extent) const {
+  if (!extent->is_constant() || extent->as_int() >= lanes_) return lanes_;
+  return extent->as_int() < 2 ? 1 : static_cast<int>(std::bit_floor(static_cast<uint64_t>(extent->as_int())));
+}
+
+Result<CpuBlock> CpuLowering::lower(const Block& block) {
+  CpuBlock out;
+  for (const StmtPtr& stmt : block) TILERT_TRY(lower(stmt, out));
+  return out;
+}
+
+Status CpuLowering::lower(const StmtPtr& stmt, Out& out) {
+  const uint32_t outer = ordinal_;
+  ordinal_ = stmt->ordinal;
+  for (const BufferUse& use : buffer_uses(*stmt)) {
+    if (std::holds_alternative<Let>(stmt->node) || std::holds_alternative<Store>(stmt->node)) tile(use.buffer);
+  }
+  const auto refused = [&](const char* what) -> Status {
+    return make_error(Code::kUnsupported, "{}: {} cannot be compiled for a CPU", describe(program_, *stmt), what);
+  };
+  Status status = std::visit(
+      Overload{
+          [&](const Alloc& n) -> Status {
+            const Scope scope = program_.buffer(n.buffer).scope;
+            if (scope == Scope::scalar || scope == Scope::local) kernel_.locals.emplace(n.buffer, 1);
+            return {};
+          },
+          [&](const Copy& n) { return lower_copy(n, out); },
+          [&](const Fill& n) { return lower_fill(n, out); },
+          [&](const Gemm& n) { return lower_gemm(n, out); },
+          [&](const Reduce& n) { return lower_reduce(n, out); },
+          [&](const Parallel& n) { return lower_parallel(n, out); },
+          [&](const For& n) { return lower_for(stmt, n, out); },
+          [&](const If& n) { return lower_if(n, out); },
+          [&](const Let&) -> Status {
+            emit(out, stmt);
+            return {};
+          },
+          [&](const Store&) -> Status {
+            emit(out, stmt);
+            return {};
+          },
+          [&](const Inline& n) -> Status {
+            return make_error(Code::kUnsupported, "{}: inline source for '{}' cannot be compiled for a CPU",
+                              describe(program_, *stmt), n.target);
+          },
+          [&](const Group& n) -> Status {
+            for (const StmtPtr& inner : n.body) TILERT_TRY(lower(inner, out));
+            return {};
+          },
+          [&](const Move&) { return refused("a register move"); },
+          [&](const Call&) { return refused("a device primitive"); },
+      },
+      stmt->node);
+  ordinal_ = outer;
+  return status;
+}
+
+Status CpuLowering::lower_for(const StmtPtr&, const For& loop, Out& out) {
+  if (fuse_product_loop(loop, out)) return {};
+  CpuFor result{loop, {}};
+  result.loop.body.clear();
+  result.loop.begin = prover_.simplify(loop.begin);
+  result.loop.end = prover_.simplify(loop.end);
+  {
+    arith::FactsScope scope(facts_);
+    const Expr var = program_.var(loop.var);
+    if (loop.step > 0) facts_.bound_loop(var, loop.begin, loop.end);
+    else facts_.bound_loop(var, arith::add(arena_, loop.end, 1), arith::add(arena_, loop.begin, 1));
+    TILERT_ASSIGN(result.body, lower(loop.body));
+  }
+  emit(out, std::move(result));
+  return {};
+}
+
+Status CpuLowering::lower_if(const If& n, Out& out) {
+  const Expr condition = prover_.simplify(n.condition);
+  CpuIf result{condition, {}, {}};
+  if (!condition->is_constant() || condition->as_int() != 0) {
+    arith::FactsScope scope(facts_);
+    facts_.assume(condition);
+    TILERT_ASSIGN(result.then_body, lower(n.then_body));
+  }
+  if (!condition->is_constant() || condition->as_int() == 0) {
+    arith::FactsScope scope(facts_);
+    facts_.assume_not(condition);
+    TILERT_ASSIGN(result.else_body, lower(n.else_body));
+  }
+  emit(out, std::move(result));
+  return {};
+}
+
+Result<CpuProgram> cpu_lower(Module module, int lanes) {
+  CpuProgram out{std::move(module), {}};
+  for (size_t i = 0; i < out.module.program.kernels.size(); ++i) {
+    const Block body = contract(*out.module.program.arena, out.module.program.kernels[i].body);
+    CpuKernel kernel;
+    CpuLowering lowering(out, kernel, body, lanes);
+    TILERT_ASSIGN(kernel.body, lowering.lower(body));
+    kernel.tile_bytes = round_up(kernel.tile_bytes, kPage);
+    out.kernels.push_back(std::move(kernel));
+  }
+  return out;
+}
+
+}  // namespace tilert::passes

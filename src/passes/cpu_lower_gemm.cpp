@@ -1,0 +1,234 @@
+// Products: which operands go straight into the block product, which are converted first, and loops whose whole body is
+// one product of tiles copied from tensors, which become a single product over their whole depth.
+#include "arith/affine.h"
+#include "arith/build.h"
+#include "ir/semantics.h"
+#include "ir/visit.h"
+#include "passes/cpu_lowering.h"
+
+namespace tilert::passes {
+
+using namespace ir;
+
+namespace {
+
+bool is_16_bit_float(DType d) { return d == DType::f16 || d == DType::bf16; }
+
+int64_t rows_of(const Region& r) { return r.extents[r.extents.size() - 2]; }
+int64_t columns_of(const Region& r) { return r.extents.back(); }
+
+bool overlaps(const Region& a, const Region& b) { return a.buffer == b.buffer; }
+
+}  // namespace
+
+CpuMatrix CpuLowering::matrix_of(const Region& region, bool transposed) {
+  const std::vector<Expr> strides = element_strides(program_, region.buffer);
+  return {region.buffer, prover_.simplify(flat_offset(program_, {region.buffer, region.offsets})),
+          prover_.simplify(strides[strides.size() - 2]), transposed};
+}
+
+Region CpuLowering::converted(const Region& region, DType dtype, Out& out) {
+  const Region copy = whole(temporary(dtype, region.extents));
+  copy_region(region, copy, clip(region, {}), clip(copy, {}), out);
+  return copy;
+}
+
+// c[i, j] = the sum over k of a * b, in the integers of c: for products that no matrix kernel takes.
+void CpuLowering::lower_plain_product(const Gemm& g, DType in, Out& out) {
+  const DType sum = program_.buffer(g.c.buffer).dtype;
+  const int64_t m = rows_of(g.c), n = columns_of(g.c), k = g.trans_a ? rows_of(g.a) : columns_of(g.a);
+  const std::vector<VarId> v = fresh_vars(3);
+  const auto at = [&](const Region& r, VarId row, VarId column) {
+    Access a{r.buffer, r.offsets};
+    const size_t rank = r.offsets.size();
+    a.indices[rank - 2] = arith::add(arena_, a.indices[rank - 2], program_.var(row));
+    a.indices[rank - 1] = arith::add(arena_, a.indices[rank - 1], program_.var(column));
+    return a;
+  };
+  Buffer local;
+  local.dtype = sum;
+  local.scope = Scope::scalar;
+  const BufferId acc = program_.add_buffer(std::move(local));
+  const auto let = [&](DType d, Access from, Block& body) {
+    const VarId id = program_.add_var(VarKind::let, d, "v");
+    body.push_back(make_stmt(Let{id, nullptr, std::move(from)}, ordinal_));
+    return program_.var(id);
+  };
+  Block body{make_stmt(Alloc{acc}, ordinal_)}, inner, last;
+  body.push_back(make_stmt(Store{{acc, {}}, arena_.number(sum, 0)}, ordinal_));
+  const Expr a = let(program_.buffer(g.a.buffer).dtype, g.trans_a ? at(g.a, v[2], v[0]) : at(g.a, v[0], v[2]), inner);
+  const Expr b = let(program_.buffer(g.b.buffer).dtype, g.trans_b ? at(g.b, v[1], v[2]) : at(g.b, v[2], v[1]), inner);
+  const Expr so_far = let(sum, {acc, {}}, inner);
+  const auto cast = [&](Expr e) { return arena_.cast(arena_.cast(e, in), sum); };
+  inner.push_back(make_stmt(Store{{acc, {}}, arena_.make(Op::add, {so_far, arena_.make(Op::mul, {cast(a), cast(b)})})}, ordinal_));
+  body.push_back(make_stmt(For{ForKind::serial, v[2], index(0), index(k), 1, 0, inner}, ordinal_));
+  const Expr total = let(sum, {acc, {}}, body);
+  Block plus{make_stmt(Store{at(g.c, v[0], v[1]), total}, ordinal_)};
+  if (!g.accumulate->is_constant() || g.accumulate->as_int() != 0) {
+    // Reads c only where the product accumulates.
+    Block add;
+    const Expr old = let(sum, at(g.c, v[0], v[1]), add);
+    add.push_back(make_stmt(Store{at(g.c, v[0], v[1]), arena_.make(Op::add, {old, total})}, ordinal_));
+    plus = {make_stmt(If{g.accumulate, add, plus}, ordinal_)};
+  }
+  body.insert(body.end(), plus.begin(), plus.end());
+  const CpuLoops loops{{v[0], v[1]}, {index(0), index(0)}, {index(m), index(n)}, body, power_of_two_lanes(index(n)), false};
+  kernel_.locals[acc] = loops.lanes;
+  emit(out, loops);
+}
+
+Status CpuLowering::lower_gemm(const Gemm& original, Out& out) {
+  Gemm g = original;
+  g.accumulate = prover_.simplify(g.accumulate);
+  for (BufferId id : {g.a.buffer, g.b.buffer, g.c.buffer}) tile(id);
+  const auto dtype = [&](const Region& r) { return program_.buffer(r.buffer).dtype; };
+  const DType in = gemm_operand_dtype(dtype(g.a), dtype(g.b)), sum = dtype(g.c);
+  // The product writes while it reads: an operand in c's own tile is taken aside.
+  if (overlaps(g.a, g.c)) g.a = converted(g.a, dtype(g.a), out);
+  if (overlaps(g.b, g.c)) g.b = converted(g.b, dtype(g.b), out);
+  const bool floats = (in == DType::f32 || is_16_bit_float(in)) && (sum == DType::f32 || is_16_bit_float(sum));
+  if (!floats && !(in == DType::int8 && dtype(g.a) == in && dtype(g.b) == in && sum == DType::int32)) {
+    if (dtype_is_float(in) || dtype_is_float(sum))
+      return make_error(Code::kUnsupported, "operation {}: a product of {} into {} cannot be compiled for a CPU", ordinal_,
+                        dtype_text(in), dtype_text(sum));
+    lower_plain_product(g, in, out);
+    return {};
+  }
+  if (dtype(g.a) != in) g.a = converted(g.a, in, out);
+  if (dtype(g.b) != in) g.b = converted(g.b, in, out);
+  Region c = g.c;
+  if (floats && sum != DType::f32) c = converted(g.c, DType::f32, out);
+  const int64_t m = rows_of(g.c), n = columns_of(g.c), k = g.trans_a ? rows_of(g.a) : columns_of(g.a);
+  CpuGemm product{matrix_of(g.a, g.trans_a), matrix_of(g.b, g.trans_b), matrix_of(c, false), index(m), index(n), index(k),
+                  g.accumulate, m, n, std::min(k, kCpuProductDepth), in};
+  emit(out, std::move(product));
+  if (c.buffer != g.c.buffer) copy_region(c, g.c, clip(c, {}), clip(g.c, {}), out);
+  return {};
+}
+
+namespace {
+
+// A copy of a tensor's region into a whole tile that the product reads.
+struct Source {
+  const Copy* copy = nullptr;
+  size_t k_dim = 0;      // of the tensor
+  size_t other_dim = 0;
+};
+
+bool whole_tile(const Program& program, const Region& r) {
+  const Buffer& b = program.buffer(r.buffer);
+  for (size_t d = 0; d < r.extents.size(); ++d)
+    if (!r.offsets[d]->is_constant() || r.offsets[d]->as_int() != 0 || r.extents[d] != b.shape[d]->as_int()) return false;
+  return true;
+}
+
+}  // namespace
+
+// Whether anything but the loop's own body names the buffer.
+bool CpuLowering::used_outside(const For& loop, BufferId buffer) {
+  const auto count = [&](const Block& block) {
+    int uses = 0;
+    for_each_stmt(block, [&](const Stmt& s) {
+      if (std::holds_alternative<Alloc>(s.node)) return;
+      for (const BufferUse& use : buffer_uses(s)) uses += use.buffer == buffer;
+    });
+    return uses;
+  };
+  return count(kernel_body_) != count(loop.body);
+}
+
+// for k in begin..end { copy A(.., k * depth + a0) -> a; copy B -> b; gemm(a, b, c) }, where nothing else looks at a
+// and b, is c += A * B over all k at once, clipped to what exists: outside, both operands are zero.
+bool CpuLowering::fuse_product_loop(const For& loop, Out& out) {
+  const Gemm* gemm = nullptr;
+  std::vector<const Copy*> copies;
+  for (const StmtPtr& s : loop.body) {
+    if (const auto* c = std::get_if<Copy>(&s->node)) copies.push_back(c);
+    else if (const auto* g = std::get_if<Gemm>(&s->node); g && !gemm && copies.size() == 2) gemm = g;
+    else if (!std::holds_alternative<Alloc>(s->node)) return false;
+  }
+  if (!gemm || copies.size() != 2 || loop.step != 1) return false;
+  const Expr accumulate = prover_.simplify(gemm->accumulate);
+  if (!accumulate->is_constant() || accumulate->as_int() == 0) return false;
+  if (uses_var(gemm->c.offsets.empty() ? index(0) : flat_offset(program_, {gemm->c.buffer, gemm->c.offsets}), loop.var)) return false;
+  const DType sum = program_.buffer(gemm->c.buffer).dtype;
+  const auto source = [&](const Region& operand, bool k_last) -> std::optional<Source> {
+    for (const Copy* c : copies) {
+      if (c->dst.buffer != operand.buffer) continue;
+      const Buffer& tensor = program_.buffer(c->src.buffer);
+      if (tensor.scope != Scope::global || c->safe || tensor.dtype != program_.buffer(operand.buffer).dtype) return std::nullopt;
+      for (Expr v : c->valid)
+        if (v) return std::nullopt;
+      if (!whole_tile(program_, c->dst) || !whole_tile(program_, operand) || operand.extents.size() != 2) return std::nullopt;
+      std::vector<size_t> proper;
+      for (size_t d = 0; d < c->src.extents.size(); ++d) {
+        if (c->src.extents[d] != 1) proper.push_back(d);
+        else if (uses_var(c->src.offsets[d], loop.var)) return std::nullopt;
+      }
+      if (proper.size() != 2) return std::nullopt;
+      Source s{c, proper[k_last ? 1 : 0], proper[k_last ? 0 : 1]};
+      const Expr unit = element_strides(program_, c->src.buffer)[proper[1]];
+      if (!unit->is_constant() || unit->as_int() != 1) return std::nullopt;
+      const auto linear = arith::linear_in(arena_, c->src.offsets[s.k_dim], loop.var);
+      const int64_t depth = c->src.extents[s.k_dim];
+      if (!linear || !linear->stride->is_constant() || linear->stride->as_int() != depth) return std::nullopt;
+      if (uses_var(c->src.offsets[s.other_dim], loop.var)) return std::nullopt;
+      return s;
+    }
+    return std::nullopt;
+  };
+  const auto a = source(gemm->a, !gemm->trans_a), b = source(gemm->b, gemm->trans_b);
+  if (!a || !b || a->copy == b->copy || gemm->c.buffer == gemm->a.buffer || gemm->c.buffer == gemm->b.buffer) return false;
+  if (used_outside(loop, gemm->a.buffer) || used_outside(loop, gemm->b.buffer)) return false;
+  const Buffer &ta = program_.buffer(a->copy->src.buffer), &tb = program_.buffer(b->copy->src.buffer);
+  const bool i8 = ta.dtype == DType::int8 && tb.dtype == DType::int8 && sum == DType::int32;
+  const bool floats = ta.dtype == tb.dtype && (ta.dtype == DType::f32 || is_16_bit_float(ta.dtype)) && sum == DType::f32;
+  const Expr ka = ta.shape[a->k_dim], kb = tb.shape[b->k_dim];
+  // Beyond one tensor's end the other must end too: nothing times what lies there may be left out else.
+  if ((!i8 && !floats) || prover_.simplify(ka) != prover_.simplify(kb)) return false;
+  Access first_a{a->copy->src.buffer, a->copy->src.offsets}, first_b{b->copy->src.buffer, b->copy->src.offsets};
+  const std::unordered_map<VarId, Expr> start{{loop.var, loop.begin}};
+  for (Access* access : {&first_a, &first_b})
+    for (Expr& e : access->indices) e = prover_.simplify(substitute(arena_, e, start));
+  if (prover_.simplify(first_a.indices[a->k_dim]) != prover_.simplify(first_b.indices[b->k_dim])) return false;
+  Expr inside = nullptr;
+  for (const auto& [source_, access] : {std::pair(&*a, &first_a), std::pair(&*b, &first_b)}) {
+    const Buffer& t = program_.buffer(access->buffer);
+    for (size_t d = 0; d < t.shape.size(); ++d) {
+      const bool counted = d == source_->k_dim || d == source_->other_dim;
+      Expr at_least = prover_.simplify(arith::le(arena_, index(0), access->indices[d]));
+      if (!at_least->is_constant() && counted) return false;  // starts before the tensor
+      if (at_least->is_constant() && at_least->as_int() == 0) return false;
+      inside = arith::logical_and(arena_, inside, at_least->is_constant() ? nullptr : at_least);
+      if (!counted) inside = arith::logical_and(arena_, inside, arith::lt(arena_, access->indices[d], t.shape[d]));
+    }
+  }
+  const auto count = [&](const Buffer& t, const Access& access, size_t dim, Expr extent) {
+    const Expr rest = arith::sub(arena_, t.shape[dim], access.indices[dim]);
+    return prover_.simplify(arith::max(arena_, arith::min(arena_, rest, extent), 0));
+  };
+  const int64_t depth = a->copy->src.extents[a->k_dim];
+  const int64_t m = a->copy->src.extents[a->other_dim], n = b->copy->src.extents[b->other_dim];
+  const Expr total = arith::mul(arena_, arith::sub(arena_, loop.end, loop.begin), depth);
+  const auto matrix = [&](const Source& s, const Access& first, bool transposed) {
+    const std::vector<Expr> strides = element_strides(program_, first.buffer);
+    return CpuMatrix{first.buffer, prover_.simplify(flat_offset(program_, first)),
+                     prover_.simplify(strides[std::min(s.k_dim, s.other_dim)]), transposed};
+  };
+  tile(gemm->c.buffer);
+  CpuGemm product{matrix(*a, first_a, gemm->trans_a), matrix(*b, first_b, gemm->trans_b), matrix_of(gemm->c, false),
+                  count(ta, first_a, a->other_dim, index(m)), count(tb, first_b, b->other_dim, index(n)),
+                  count(ta, first_a, a->k_dim, total), accumulate, m, n, kCpuProductDepth, ta.dtype};
+  kernel_.notes.push_back(fmt::format("loop {}: one product over its whole depth, in rounds of {}", ordinal_, kCpuProductDepth));
+  inside = inside ? prover_.simplify(inside) : nullptr;
+  if (!inside || (inside->is_constant() && inside->as_int() != 0)) {
+    emit(out, std::move(product));
+    return true;
+  }
+  CpuIf guarded{inside, {}, {}};
+  emit(guarded.then_body, std::move(product));
+  emit(out, std::move(guarded));
+  return true;
+}
+
+}  // namespace tilert::passes
