@@ -2,6 +2,7 @@
 // llvm_loops.cpp (element loops, accesses, reductions), llvm_products.cpp (block products).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <unordered_map>

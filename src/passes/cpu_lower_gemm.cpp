@@ -106,24 +106,6 @@ Status CpuLowering::lower_gemm(const Gemm& original, Out& out) {
   return {};
 }
 
-namespace {
-
-// A copy of a tensor's region into a whole tile that the product reads.
-struct Source {
-  const Copy* copy = nullptr;
-  size_t k_dim = 0;      // of the tensor
-  size_t other_dim = 0;
-};
-
-bool whole_tile(const Program& program, const Region& r) {
-  const Buffer& b = program.buffer(r.buffer);
-  for (size_t d = 0; d < r.extents.size(); ++d)
-    if (!r.offsets[d]->is_constant() || r.offsets[d]->as_int() != 0 || r.extents[d] != b.shape[d]->as_int()) return false;
-  return true;
-}
-
-}  // namespace
-
 // Whether anything but the loop's own body names the buffer.
 bool CpuLowering::used_outside(const For& loop, BufferId buffer) {
   const auto count = [&](const Block& block) {
@@ -137,90 +119,108 @@ bool CpuLowering::used_outside(const For& loop, BufferId buffer) {
   return count(kernel_body_) != count(loop.body);
 }
 
+bool CpuLowering::whole_tile(const Region& r) {
+  const Buffer& b = program_.buffer(r.buffer);
+  for (size_t d = 0; d < r.extents.size(); ++d)
+    if (!r.offsets[d]->is_constant() || r.offsets[d]->as_int() != 0 || r.extents[d] != b.shape[d]->as_int()) return false;
+  return true;
+}
+
+// The copy that fills the operand, if it brings consecutive depths of a tensor, round by round.
+std::optional<CpuLowering::Source> CpuLowering::product_source(const For& loop, const Region& operand, bool k_last) {
+  const Copy* copy = nullptr;
+  for (const StmtPtr& s : loop.body)
+    if (const auto* c = std::get_if<Copy>(&s->node); c && c->dst.buffer == operand.buffer) copy = copy ? nullptr : c;
+  if (!copy) return std::nullopt;
+  const Buffer& tensor = program_.buffer(copy->src.buffer);
+  if (tensor.scope != Scope::global || copy->safe || tensor.dtype != program_.buffer(operand.buffer).dtype) return std::nullopt;
+  for (Expr v : copy->valid)
+    if (v) return std::nullopt;
+  if (!whole_tile(copy->dst) || !whole_tile(operand) || operand.extents.size() != 2) return std::nullopt;
+  std::vector<size_t> proper;
+  for (size_t d = 0; d < copy->src.extents.size(); ++d) {
+    if (copy->src.extents[d] != 1) proper.push_back(d);
+    else if (uses_var(copy->src.offsets[d], loop.var)) return std::nullopt;
+  }
+  if (proper.size() != 2) return std::nullopt;
+  Source s{copy, proper[k_last ? 1 : 0], proper[k_last ? 0 : 1], {copy->src.buffer, copy->src.offsets}};
+  const Expr unit = element_strides(program_, copy->src.buffer)[proper[1]];
+  if (!unit->is_constant() || unit->as_int() != 1) return std::nullopt;
+  const auto linear = arith::linear_in(arena_, copy->src.offsets[s.k_dim], loop.var);
+  if (!linear || !linear->stride->is_constant() || linear->stride->as_int() != copy->src.extents[s.k_dim]) return std::nullopt;
+  if (uses_var(copy->src.offsets[s.other_dim], loop.var)) return std::nullopt;
+  const std::unordered_map<VarId, Expr> start{{loop.var, loop.begin}};
+  for (Expr& e : s.first.indices) e = prover_.simplify(substitute(arena_, e, start));
+  return s;
+}
+
+// Adds to `inside` what must hold of the dims that are not counted; false where a counted dim may start before 0.
+bool CpuLowering::starts_inside(const Source& s, Expr& inside) {
+  const Buffer& t = program_.buffer(s.first.buffer);
+  for (size_t d = 0; d < t.shape.size(); ++d) {
+    const bool counted = d == s.k_dim || d == s.other_dim;
+    const Expr low = prover_.simplify(arith::le(arena_, index(0), s.first.indices[d]));
+    if (low->is_constant() ? low->as_int() == 0 : counted) return false;
+    inside = arith::logical_and(arena_, inside, low->is_constant() ? nullptr : low);
+    if (!counted) inside = arith::logical_and(arena_, inside, arith::lt(arena_, s.first.indices[d], t.shape[d]));
+  }
+  if (inside) inside = prover_.simplify(inside);
+  return true;
+}
+
+// The loop's product, if its body is two copies and one accumulating product of what they brought.
+const Gemm* CpuLowering::only_product(const For& loop) {
+  const Gemm* gemm = nullptr;
+  int copies = 0;
+  for (const StmtPtr& s : loop.body) {
+    if (std::holds_alternative<Copy>(s->node) && !gemm) ++copies;
+    else if (const auto* g = std::get_if<Gemm>(&s->node); g && !gemm) gemm = g;
+    else if (!std::holds_alternative<Alloc>(s->node)) return nullptr;
+  }
+  if (!gemm || copies != 2 || loop.step != 1) return nullptr;
+  const Expr accumulate = prover_.simplify(gemm->accumulate);
+  if (!accumulate->is_constant() || accumulate->as_int() == 0) return nullptr;
+  for (Expr e : gemm->c.offsets)
+    if (uses_var(e, loop.var)) return nullptr;
+  const BufferId a = gemm->a.buffer, b = gemm->b.buffer, c = gemm->c.buffer;
+  if (a == b || a == c || b == c || used_outside(loop, a) || used_outside(loop, b)) return nullptr;
+  return gemm;
+}
+
 // for k in begin..end { copy A(.., k * depth + a0) -> a; copy B -> b; gemm(a, b, c) }, where nothing else looks at a
 // and b, is c += A * B over all k at once, clipped to what exists: outside, both operands are zero.
 bool CpuLowering::fuse_product_loop(const For& loop, Out& out) {
-  const Gemm* gemm = nullptr;
-  std::vector<const Copy*> copies;
-  for (const StmtPtr& s : loop.body) {
-    if (const auto* c = std::get_if<Copy>(&s->node)) copies.push_back(c);
-    else if (const auto* g = std::get_if<Gemm>(&s->node); g && !gemm && copies.size() == 2) gemm = g;
-    else if (!std::holds_alternative<Alloc>(s->node)) return false;
-  }
-  if (!gemm || copies.size() != 2 || loop.step != 1) return false;
-  const Expr accumulate = prover_.simplify(gemm->accumulate);
-  if (!accumulate->is_constant() || accumulate->as_int() == 0) return false;
-  if (uses_var(gemm->c.offsets.empty() ? index(0) : flat_offset(program_, {gemm->c.buffer, gemm->c.offsets}), loop.var)) return false;
+  const Gemm* gemm = only_product(loop);
+  if (!gemm) return false;
+  const auto a = product_source(loop, gemm->a, !gemm->trans_a), b = product_source(loop, gemm->b, gemm->trans_b);
+  if (!a || !b) return false;
+  const Buffer &ta = program_.buffer(a->first.buffer), &tb = program_.buffer(b->first.buffer);
   const DType sum = program_.buffer(gemm->c.buffer).dtype;
-  const auto source = [&](const Region& operand, bool k_last) -> std::optional<Source> {
-    for (const Copy* c : copies) {
-      if (c->dst.buffer != operand.buffer) continue;
-      const Buffer& tensor = program_.buffer(c->src.buffer);
-      if (tensor.scope != Scope::global || c->safe || tensor.dtype != program_.buffer(operand.buffer).dtype) return std::nullopt;
-      for (Expr v : c->valid)
-        if (v) return std::nullopt;
-      if (!whole_tile(program_, c->dst) || !whole_tile(program_, operand) || operand.extents.size() != 2) return std::nullopt;
-      std::vector<size_t> proper;
-      for (size_t d = 0; d < c->src.extents.size(); ++d) {
-        if (c->src.extents[d] != 1) proper.push_back(d);
-        else if (uses_var(c->src.offsets[d], loop.var)) return std::nullopt;
-      }
-      if (proper.size() != 2) return std::nullopt;
-      Source s{c, proper[k_last ? 1 : 0], proper[k_last ? 0 : 1]};
-      const Expr unit = element_strides(program_, c->src.buffer)[proper[1]];
-      if (!unit->is_constant() || unit->as_int() != 1) return std::nullopt;
-      const auto linear = arith::linear_in(arena_, c->src.offsets[s.k_dim], loop.var);
-      const int64_t depth = c->src.extents[s.k_dim];
-      if (!linear || !linear->stride->is_constant() || linear->stride->as_int() != depth) return std::nullopt;
-      if (uses_var(c->src.offsets[s.other_dim], loop.var)) return std::nullopt;
-      return s;
-    }
-    return std::nullopt;
-  };
-  const auto a = source(gemm->a, !gemm->trans_a), b = source(gemm->b, gemm->trans_b);
-  if (!a || !b || a->copy == b->copy || gemm->c.buffer == gemm->a.buffer || gemm->c.buffer == gemm->b.buffer) return false;
-  if (used_outside(loop, gemm->a.buffer) || used_outside(loop, gemm->b.buffer)) return false;
-  const Buffer &ta = program_.buffer(a->copy->src.buffer), &tb = program_.buffer(b->copy->src.buffer);
   const bool i8 = ta.dtype == DType::int8 && tb.dtype == DType::int8 && sum == DType::int32;
   const bool floats = ta.dtype == tb.dtype && (ta.dtype == DType::f32 || is_16_bit_float(ta.dtype)) && sum == DType::f32;
-  const Expr ka = ta.shape[a->k_dim], kb = tb.shape[b->k_dim];
-  // Beyond one tensor's end the other must end too: nothing times what lies there may be left out else.
-  if ((!i8 && !floats) || prover_.simplify(ka) != prover_.simplify(kb)) return false;
-  Access first_a{a->copy->src.buffer, a->copy->src.offsets}, first_b{b->copy->src.buffer, b->copy->src.offsets};
-  const std::unordered_map<VarId, Expr> start{{loop.var, loop.begin}};
-  for (Access* access : {&first_a, &first_b})
-    for (Expr& e : access->indices) e = prover_.simplify(substitute(arena_, e, start));
-  if (prover_.simplify(first_a.indices[a->k_dim]) != prover_.simplify(first_b.indices[b->k_dim])) return false;
+  if (!i8 && !floats) return false;
+  // Where one tensor ends the other must end too: what lies beyond could not be left out else.
+  if (prover_.simplify(ta.shape[a->k_dim]) != prover_.simplify(tb.shape[b->k_dim])) return false;
+  if (a->first.indices[a->k_dim] != b->first.indices[b->k_dim]) return false;
   Expr inside = nullptr;
-  for (const auto& [source_, access] : {std::pair(&*a, &first_a), std::pair(&*b, &first_b)}) {
-    const Buffer& t = program_.buffer(access->buffer);
-    for (size_t d = 0; d < t.shape.size(); ++d) {
-      const bool counted = d == source_->k_dim || d == source_->other_dim;
-      Expr at_least = prover_.simplify(arith::le(arena_, index(0), access->indices[d]));
-      if (!at_least->is_constant() && counted) return false;  // starts before the tensor
-      if (at_least->is_constant() && at_least->as_int() == 0) return false;
-      inside = arith::logical_and(arena_, inside, at_least->is_constant() ? nullptr : at_least);
-      if (!counted) inside = arith::logical_and(arena_, inside, arith::lt(arena_, access->indices[d], t.shape[d]));
-    }
-  }
-  const auto count = [&](const Buffer& t, const Access& access, size_t dim, Expr extent) {
-    const Expr rest = arith::sub(arena_, t.shape[dim], access.indices[dim]);
+  if (!starts_inside(*a, inside) || !starts_inside(*b, inside)) return false;
+  const auto count = [&](const Source& s, size_t dim, Expr extent) {
+    const Expr rest = arith::sub(arena_, program_.buffer(s.first.buffer).shape[dim], s.first.indices[dim]);
     return prover_.simplify(arith::max(arena_, arith::min(arena_, rest, extent), 0));
+  };
+  const auto matrix = [&](const Source& s, bool transposed) {
+    const std::vector<Expr> strides = element_strides(program_, s.first.buffer);
+    return CpuMatrix{s.first.buffer, prover_.simplify(flat_offset(program_, s.first)),
+                     prover_.simplify(strides[std::min(s.k_dim, s.other_dim)]), transposed};
   };
   const int64_t depth = a->copy->src.extents[a->k_dim];
   const int64_t m = a->copy->src.extents[a->other_dim], n = b->copy->src.extents[b->other_dim];
   const Expr total = arith::mul(arena_, arith::sub(arena_, loop.end, loop.begin), depth);
-  const auto matrix = [&](const Source& s, const Access& first, bool transposed) {
-    const std::vector<Expr> strides = element_strides(program_, first.buffer);
-    return CpuMatrix{first.buffer, prover_.simplify(flat_offset(program_, first)),
-                     prover_.simplify(strides[std::min(s.k_dim, s.other_dim)]), transposed};
-  };
   tile(gemm->c.buffer);
-  CpuGemm product{matrix(*a, first_a, gemm->trans_a), matrix(*b, first_b, gemm->trans_b), matrix_of(gemm->c, false),
-                  count(ta, first_a, a->other_dim, index(m)), count(tb, first_b, b->other_dim, index(n)),
-                  count(ta, first_a, a->k_dim, total), accumulate, m, n, kCpuProductDepth, ta.dtype};
+  CpuGemm product{matrix(*a, gemm->trans_a), matrix(*b, gemm->trans_b), matrix_of(gemm->c, false),
+                  count(*a, a->other_dim, index(m)), count(*b, b->other_dim, index(n)), count(*a, a->k_dim, total),
+                  arena_.boolean(true), m, n, kCpuProductDepth, ta.dtype};
   kernel_.notes.push_back(fmt::format("loop {}: one product over its whole depth, in rounds of {}", ordinal_, kCpuProductDepth));
-  inside = inside ? prover_.simplify(inside) : nullptr;
   if (!inside || (inside->is_constant() && inside->as_int() != 0)) {
     emit(out, std::move(product));
     return true;

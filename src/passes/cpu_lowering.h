@@ -49,7 +49,16 @@ class CpuLowering {
   std::vector<ir::VarId> fresh_vars(size_t count);
 
   // cpu_lower_gemm.cpp
+  struct Source {  // a copy of a tensor's region into a tile that a product reads whole
+    const ir::Copy* copy;
+    size_t k_dim, other_dim;  // of the tensor
+    ir::Access first;         // where the loop's first round starts
+  };
   bool fuse_product_loop(const ir::For& loop, Out& out);
+  const ir::Gemm* only_product(const ir::For& loop);
+  std::optional<Source> product_source(const ir::For& loop, const ir::Region& operand, bool k_last);
+  bool starts_inside(const Source& source, ir::Expr& inside);
+  bool whole_tile(const ir::Region& region);
   bool used_outside(const ir::For& loop, ir::BufferId buffer);
   CpuMatrix matrix_of(const ir::Region& region, bool transposed);
   ir::Region converted(const ir::Region& region, DType dtype, Out& out);  // a copy of the tile in another dtype
@@ -63,7 +72,6 @@ class CpuLowering {
   ir::BufferId temporary(DType dtype, const std::vector<int64_t>& shape);
   ir::Region whole(ir::BufferId buffer);
   void tile(ir::BufferId buffer);  // gives it a place in scratch
-  void place_tiles(const CpuBlock& block);
   int power_of_two_lanes(ir::Expr extent) const;
   void emit(Out& out, decltype(CpuStmt::node) node) { out.push_back({std::move(node), ordinal_, {}}); }
   ir::Expr index(int64_t v) { return arena_.index(v); }
