@@ -2,6 +2,7 @@
 #include "jit/generate.h"
 
 #include "codegen/cuda.h"
+#include "codegen/llvm_program.h"
 #include "ir/printer.h"
 #include "passes/order.h"
 
@@ -53,8 +54,7 @@ Result<GeneratedProgram> generate(const ir::Program& program, const std::vector<
   for (const ir::Kernel& k : module.program.kernels)
     if (k.source) return from_source(std::move(module), target);
   const passes::PassContext context{target, device};
-  if (target.is_cpu())
-    return make_error(Code::kUnsupported, "tile programs for {}", target.text);
+  if (target.is_cpu()) return codegen::generate_llvm(std::move(module), context);
   TILERT_ASSIGN(passes::Module lowered, passes::run_gpu_passes(std::move(module), context));
   return codegen::generate_cuda(lowered, context);
 }

@@ -151,5 +151,85 @@ TEST_P(OnCpu, ReductionsOverEitherDim) {
         }
 }
 
+// Softmax of rows, in blocks of 4 rows and 40 columns at most.
+TEST_P(OnCpu, RowSoftmaxOfAnyWidth) {
+  Hand h;
+  const Expr m = h.dim("M"), n = h.dim("N");
+  const BufferId in = h.tensor("X", DType::f32, {m, n}, Direction::in), out = h.tensor("Y", DType::f16, {m, n}, Direction::out);
+  for (BufferId id : {in, out}) h.p.buffers[id].strides = {n, h.i(1)};
+  h.kernel("softmax", {h.ceildiv(m, 4)});
+  const Expr row = h.mul(h.p.var(h.p.kernels[0].block_vars[0]), 4);
+  Block body;
+  const BufferId x = h.tile(body, "x", DType::f32, Scope::fragment, {4, 40}), top = h.tile(body, "m", DType::f32, Scope::fragment, {4});
+  const BufferId sum = h.tile(body, "l", DType::f32, Scope::fragment, {4});
+  const float infinity = std::numeric_limits<float>::infinity();
+  h.add(body, Copy{Region{in, {row, h.i(0)}, {4, 40}}, h.whole(x), h.p.arena->f32(-infinity)});
+  h.add(body, Reduce{ReduceOp::max, h.whole(x), h.whole(top), 1, false});
+  const VarId i = h.loop("i"), j = h.loop("j");
+  const auto point = [&](auto make) {
+    Block points;
+    const Expr v = h.let(points, "v", x, {h.p.var(i), h.p.var(j)});
+    h.add(points, Store{Access{x, {h.p.var(i), h.p.var(j)}}, make(points, v)});
+    h.add(body, Parallel{{i, j}, {4, 40}, points});
+  };
+  point([&](Block& points, Expr v) {
+    const Expr best = h.let(points, "b", top, {h.p.var(i)});
+    return h.p.arena->make(Op::exp, {h.p.arena->make(Op::sub, {v, best})});
+  });
+  h.add(body, Reduce{ReduceOp::sum, h.whole(x), h.whole(sum), 1, false});
+  point([&](Block& points, Expr v) {
+    return h.p.arena->make(Op::div, {v, h.let(points, "s", sum, {h.p.var(i)})});
+  });
+  h.add(body, Copy{h.whole(x), Region{out, {row, h.i(0)}, {4, 40}}});
+  h.p.kernels[0].body = body;
+  for (int64_t width : {1, 7, 33, 40})
+    for (bool bound : {true, false}) check(h.p, make_arguments(h.p, {9, width}, 2, false), GetParam(), bound, 1e-3);
+}
+
+// Loops that count down, conditions, variables, clipped copies with a safe value, and a scalar parameter.
+TEST_P(OnCpu, ControlFlowVariablesAndClippedCopies) {
+  Hand h;
+  const Expr n = h.dim("N");
+  const BufferId in = h.tensor("X", DType::int32, {n, n}, Direction::in), out = h.tensor("Y", DType::int32, {n, n}, Direction::inout);
+  for (BufferId id : {in, out}) h.p.buffers[id].strides = {n, h.i(1)};
+  const Expr scale = h.scalar("scale", DType::int32);
+  h.kernel("control", {h.i(3), h.i(2)});
+  const Expr x = h.p.var(h.p.kernels[0].block_vars[0]), y = h.p.var(h.p.kernels[0].block_vars[1]);
+  Arena& arena = *h.p.arena;
+  Block body, loop, then_body, points;
+  const BufferId tile = h.tile(body, "t", DType::int32, Scope::shared, {8, 8}), total = h.tile(body, "total", DType::int32, Scope::scalar, {});
+  h.add(body, Store{Access{total, {}}, arena.constant(DType::int32, 1)});
+  const VarId k = h.loop("k");
+  const Expr kv = h.p.var(k);
+  h.add(loop, Copy{Region{in, {arena.make(Op::sub, {h.mul(y, 8), kv}), h.mul(x, 8)}, {8, 8}}, h.whole(tile), arena.constant(DType::int32, 5),
+                   {arena.make(Op::add, {kv, h.i(6)}), nullptr}});
+  h.add(then_body, Fill{Region{tile, {h.i(2), h.i(1)}, {3, 7}}, arena.constant(DType::int32, static_cast<uint64_t>(-4))});
+  h.add(loop, If{arena.make(Op::lt, {h.i(2), kv}), then_body, {}});
+  const Expr corner = h.let(loop, "c", tile, {arena.make(Op::mod, {kv, h.i(8)}), h.i(3)});
+  const Expr so_far = h.let(loop, "s", total, {});
+  h.add(loop, Store{Access{total, {}}, arena.make(Op::add, {arena.make(Op::mul, {so_far, scale}), corner})});
+  h.add(body, For{ForKind::serial, k, h.i(7), h.i(-1), -3, 0, loop});
+  const VarId i = h.loop("i"), j = h.loop("j");
+  const Expr v = h.let(points, "v", tile, {h.p.var(j), h.p.var(i)});
+  const Expr t = h.let(points, "t", total, {});
+  h.add(points, Store{Access{out, {h.add_exprs(h.mul(y, 8), h.p.var(i)), h.add_exprs(h.mul(x, 8), h.p.var(j))}}, arena.make(Op::add, {v, t})});
+  h.add(body, Parallel{{i, j}, {8, 8}, points});
+  h.p.kernels[0].body = body;
+  for (int64_t size : {0, 1, 13, 24}) {
+    CpuArguments arguments = make_arguments(h.p, {size}, 4);
+    arguments.scalars[2] = 3;
+    for (bool bound : {true, false}) check(h.p, arguments, GetParam(), bound, 0);
+  }
+}
+
+TEST(CpuText, TheSameProgramGivesTheSameText) {
+  const auto text = [] {
+    const Program p = samples::gemm(DType::f16, 64, 48, 32);
+    const Target target = *parse_target("cpu:x86-64-v3");
+    return codegen::generate_llvm(*passes::specialize(p, std::vector<passes::DimChoice>(3)), {target, target.device_class})->source;
+  };
+  EXPECT_EQ(text(), text());
+}
+
 }  // namespace
 }  // namespace tilert::test
