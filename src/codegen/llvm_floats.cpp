@@ -35,7 +35,7 @@ std::string LlvmValues::rounded(DType d, int lanes, const std::string& value) {
   return value;
 }
 
-std::string LlvmValues::float_operation(Op op, DType d, int lanes, std::span<const std::string> v) {
+std::string LlvmValues::float_operation(Op op, DType d, int lanes, std::span<const std::string> v, bool tame) {
   const std::string type = vec(d, lanes);
   switch (op) {
     case Op::add: return rounded(d, lanes, t_.let("fadd {} {}, {}", type, v[0], v[1]));
@@ -50,7 +50,7 @@ std::string LlvmValues::float_operation(Op op, DType d, int lanes, std::span<con
     case Op::ceil: return call("ceil", d, lanes, v);
     case Op::round: return call("nearbyint", d, lanes, v);
     case Op::trunc: return call("trunc", d, lanes, v);
-    case Op::min: case Op::max: case Op::min_nan: case Op::max_nan: return float_extremum(op, d, lanes, v[0], v[1]);
+    case Op::min: case Op::max: case Op::min_nan: case Op::max_nan: return float_extremum(op, d, lanes, v[0], v[1], tame);
     default: break;
   }
   const auto function = math_function(op);
@@ -62,7 +62,7 @@ std::string LlvmValues::float_operation(Op op, DType d, int lanes, std::span<con
 }
 
 // The number wins over NaN (or NaN over the number), and -0 < +0: the plain comparison, then the two exceptions.
-std::string LlvmValues::float_extremum(Op op, DType d, int lanes, const std::string& x, const std::string& y) {
+std::string LlvmValues::float_extremum(Op op, DType d, int lanes, const std::string& x, const std::string& y, bool tame) {
   const bool is_max = op == Op::max || op == Op::max_nan, nan_wins = op == Op::min_nan || op == Op::max_nan;
   const std::string type = vec(d, lanes), flag = vector_type(lanes, "i1");
   const auto select = [&](const std::string& c, const std::string& a, const std::string& b) {
@@ -71,6 +71,7 @@ std::string LlvmValues::float_extremum(Op op, DType d, int lanes, const std::str
   // y where either is NaN or both are equal.
   const std::string better = t_.let("fcmp {} {} {}, {}", is_max ? "ogt" : "olt", type, x, y);
   std::string out = select(better, x, y);
+  if (tame && !nan_wins) return out;
   // Of equals only zeros can differ, in their sign: or takes -0 for a minimum, and takes +0 for a maximum.
   const std::string bits = vector_type(lanes, d == DType::f64 ? "i64" : "i32");
   const std::string bx = t_.let("bitcast {} {} to {}", type, x, bits), by = t_.let("bitcast {} {} to {}", type, y, bits);

@@ -1,7 +1,10 @@
 // The frame of an entry, control flow and expressions.
 #include "codegen/llvm_kernel.h"
 
+#include <cmath>
+
 #include "arith/build.h"
+#include "ir/evaluate.h"
 #include "ir/visit.h"
 
 namespace tilert::codegen {
@@ -157,7 +160,12 @@ bool LlvmKernel::varies(Expr e) const {
   return found;
 }
 
-bool LlvmKernel::tame_division(Expr e) {
+// What makes a division or an extremum simple; see LlvmValues::operation.
+bool LlvmKernel::is_tame(Expr e) {
+  if ((e->op == Op::min || e->op == Op::max) && dtype_is_float(e->dtype) && e->operand[1]->is_constant()) {
+    const double limit = bits_to_double(e->dtype, e->operand[1]->bits);
+    return !std::isnan(limit) && (limit != 0 || std::signbit(limit) == (e->op == Op::min));
+  }
   if (e->op != Op::div && e->op != Op::mod && e->op != Op::div_trunc && e->op != Op::mod_trunc) return false;
   if (!dtype_is_integer(e->dtype)) return false;
   return facts_.range(e->operand[0]).low >= 0 && facts_.range(e->operand[1]).low > 0;
@@ -195,7 +203,7 @@ std::string LlvmKernel::compute(Expr e, int lanes) {
   std::string operands[3];
   for (int i = 0; i < e->arity; ++i) operands[i] = value(e->operand[i], lanes);
   const DType from = e->op == Op::select ? e->dtype : e->operand[0]->dtype;
-  std::string out = values_.operation(e->op, from, e->dtype, lanes, std::span<const std::string>(operands, e->arity), tame_division(e));
+  std::string out = values_.operation(e->op, from, e->dtype, lanes, std::span<const std::string>(operands, e->arity), is_tame(e));
   cache_.back()[{e, lanes}] = out;
   return out;
 }

@@ -51,7 +51,7 @@ class LlvmKernel {
   std::string value(Expr e, int lanes) { return lanes == 1 ? scalar(e) : vector(e, lanes); }
   std::string compute(Expr e, int lanes);
   bool varies(Expr e) const;
-  bool tame_division(Expr e);
+  bool is_tame(Expr e);
   void bind(ir::VarId var, const std::string& scalar) { scalars_[var] = scalar; }
 
   // llvm_loops.cpp

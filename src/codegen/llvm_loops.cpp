@@ -1,4 +1,5 @@
 // Loops over elements, reads and writes, reductions of rows.
+#include <algorithm>
 #include <bit>
 
 #include "arith/affine.h"
@@ -234,10 +235,9 @@ std::vector<std::string> LlvmKernel::lane_pointers(const Access& access, int lan
 
 std::string LlvmKernel::read(const Access& access, DType dtype, int lanes) {
   if (is_local(access.buffer)) {
-    const DType kept = local_dtype(dtype);
-    const int width = kernel_.locals.at(access.buffer);
-    const std::string raw = text_.let("load {}, ptr {}", vector_type(width, register_type(kept)), local_pointer(access));
-    return dtype == DType::boolean ? text_.let("trunc {} {} to {}", vector_type(width, "i8"), raw, vector_type(width, "i1")) : raw;
+    // Lanes that go one by one use the first lane's place.
+    const std::string raw = text_.let("load {}, ptr {}", vector_type(lanes, register_type(local_dtype(dtype))), local_pointer(access));
+    return dtype == DType::boolean ? text_.let("trunc {} {} to {}", vector_type(lanes, "i8"), raw, vector_type(lanes, "i1")) : raw;
   }
   const std::vector<std::string> pointers = lane_pointers(access, lanes);
   if (pointers.size() == 1) return values_.load(dtype, lanes, pointers[0]);
@@ -251,9 +251,8 @@ std::string LlvmKernel::read(const Access& access, DType dtype, int lanes) {
 
 void LlvmKernel::write(const Access& access, DType dtype, int lanes, const std::string& stored) {
   if (is_local(access.buffer)) {
-    const int width = kernel_.locals.at(access.buffer);
-    const std::string type = vector_type(width, register_type(local_dtype(dtype)));
-    const std::string raw = dtype == DType::boolean ? text_.let("zext {} {} to {}", vector_type(width, "i1"), stored, type) : stored;
+    const std::string type = vector_type(lanes, register_type(local_dtype(dtype)));
+    const std::string raw = dtype == DType::boolean ? text_.let("zext {} {} to {}", vector_type(lanes, "i1"), stored, type) : stored;
     text_.put("store {} {}, ptr {}", type, raw, local_pointer(access));
     return;
   }

@@ -1,4 +1,6 @@
 // Block products: rounds of packing and of the register-blocked kernels (codegen/llvm_microkernel.h).
+#include <algorithm>
+
 #include "codegen/llvm_kernel.h"
 
 namespace tilert::codegen {

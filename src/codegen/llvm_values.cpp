@@ -70,7 +70,7 @@ std::string LlvmValues::operation(Op op, DType from, DType to, int lanes, std::s
     case Op::isnan: case Op::isinf: case Op::isfinite: return float_test(op, from, lanes, v[0]);
     case Op::cast: return cast(from, to, lanes, v[0]);
     case Op::reinterpret: return reinterpret(from, to, lanes, v[0]);
-    default: return dtype_is_float(from) ? float_operation(op, from, lanes, v) : integer_operation(op, from, lanes, v, tame);
+    default: return dtype_is_float(from) ? float_operation(op, from, lanes, v, tame) : integer_operation(op, from, lanes, v, tame);
   }
 }
 

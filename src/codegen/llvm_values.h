@@ -21,8 +21,9 @@ class LlvmValues {
   LlvmValues(LlvmText& text, const CpuIsa& isa) : t_(text), isa_(isa) {}
 
   std::string constant(DType dtype, uint64_t bits, int lanes);
-  // The operation on operands of dtype `from` (of select: the values'), giving `to`. For integers `tame` says that the
-  // dividend is not negative and the divisor positive.
+  // The operation on operands of dtype `from` (of select: the values'), giving `to`. `tame` says that a
+  // division's dividend is not negative and its divisor positive, or that the second operand of min (max) is a number
+  // other than +0 (-0).
   std::string operation(ir::Op op, DType from, DType to, int lanes, std::span<const std::string> operands, bool tame = false);
   std::string cast(DType from, DType to, int lanes, const std::string& value);
   // `lanes` elements from a pointer to memory of `dtype`, aligned as one element.
@@ -39,8 +40,8 @@ class LlvmValues {
   std::string integer_operation(ir::Op op, DType d, int lanes, std::span<const std::string> v, bool tame);
   std::string division(ir::Op op, DType d, int lanes, const std::string& x, const std::string& y, bool tame);
   std::string shift(ir::Op op, DType d, int lanes, const std::string& x, const std::string& by);
-  std::string float_operation(ir::Op op, DType d, int lanes, std::span<const std::string> v);
-  std::string float_extremum(ir::Op op, DType d, int lanes, const std::string& x, const std::string& y);
+  std::string float_operation(ir::Op op, DType d, int lanes, std::span<const std::string> v, bool tame);
+  std::string float_extremum(ir::Op op, DType d, int lanes, const std::string& x, const std::string& y, bool tame);
   std::string compare(ir::Op op, DType d, int lanes, std::span<const std::string> v);
   std::string float_test(ir::Op op, DType d, int lanes, const std::string& x);
   std::string call(const std::string& intrinsic, DType d, int lanes, std::span<const std::string> v);
