@@ -157,7 +157,8 @@ void LlvmKernel::let(const Let& n, int lanes, bool checked) {
     const bool differs = lanes > 1 && varies(n.value);
     return define(differs ? vector(n.value, lanes) : scalar(n.value), differs);
   }
-  bool differs = lanes > 1 && is_local(n.read.buffer);
+  // A variable of the block has one value for all lanes.
+  bool differs = lanes > 1 && is_local(n.read.buffer) && kernel_.locals.at(n.read.buffer) > 1;
   for (Expr e : n.read.indices) differs = differs || (lanes > 1 && varies(e));
   const int width = differs ? lanes : 1;
   const std::string inside = conditions(n.read, checked);
