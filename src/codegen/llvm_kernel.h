@@ -11,6 +11,7 @@
 #include "codegen/generated.h"
 #include "codegen/llvm_microkernel.h"
 #include "codegen/llvm_values.h"
+#include "ir/visit.h"
 #include "passes/cpu_lower.h"
 
 namespace tilert::codegen {
@@ -52,7 +53,11 @@ class LlvmKernel {
   std::string compute(Expr e, int lanes);
   bool varies(Expr e) const;
   bool is_tame(Expr e);
-  void bind(ir::VarId var, const std::string& scalar) { scalars_[var] = scalar; }
+  // The variable's value from here on. What was computed from a former one is forgotten.
+  void bind(ir::VarId var, const std::string& scalar) {
+    if (!scalars_.insert_or_assign(var, scalar).second)
+      for (auto& frame : cache_) std::erase_if(frame, [&](const auto& entry) { return ir::uses_var(entry.first.first, var); });
+  }
 
   // llvm_loops.cpp
   void loops(const passes::CpuLoops& n, size_t depth);
