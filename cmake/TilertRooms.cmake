@@ -34,6 +34,22 @@ function(tilert_embed_device_files room dir)
   endif()
 endfunction()
 
+# tilert_generator_digest(room rooms...): generated/generator_digest.h over the sources of `rooms` and the device files.
+function(tilert_generator_digest room)
+  set(patterns ${PROJECT_SOURCE_DIR}/device/*/*)
+  foreach(used ${ARGN})
+    list(APPEND patterns ${PROJECT_SOURCE_DIR}/src/${used}/*)
+  endforeach()
+  file(GLOB files CONFIGURE_DEPENDS ${patterns})
+  list(SORT files)
+  set(out ${PROJECT_BINARY_DIR}/generated/generator_digest.h)
+  add_custom_command(OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${out} "-DFILES=${files}" -P ${PROJECT_SOURCE_DIR}/cmake/GeneratorDigest.cmake
+    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/GeneratorDigest.cmake VERBATIM)
+  add_custom_target(tilert_generator_digest DEPENDS ${out})
+  add_dependencies(tilert_${room} tilert_generator_digest)
+endfunction()
+
 # libtilert.so of all rooms, with only tilert_* exported. Users link tilert::tilert, here and from an installed package.
 function(tilert_shared_library)
   get_property(rooms GLOBAL PROPERTY TILERT_ROOMS)

@@ -3,6 +3,7 @@
 
 #include <chrono>
 
+#include "generator_digest.h"
 #include "jit/artifact_builder.h"
 #include "jit/generate.h"
 #include "jit/jit.h"
@@ -53,7 +54,7 @@ Result<runtime::ArtifactPtr> unpack(const std::string& recipe, const CacheEntry&
   return runtime::ArtifactPtr(std::move(artifact));
 }
 
-std::string generator_text() { return fmt::format("{}", kGeneratorVersion); }
+std::string generator_text() { return fmt::format("{}.{}", kGeneratorVersion, kGeneratorDigest); }
 
 }  // namespace
 

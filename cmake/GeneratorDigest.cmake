@@ -1,0 +1,17 @@
+# Writes OUT: a digest of every source that decides what text a program becomes (FILES, sorted). Part of the cache's
+# index, so that no build ever takes another build's answer for its own.
+set(all "")
+foreach(file ${FILES})
+  file(SHA256 ${file} digest)
+  string(APPEND all "${digest}\n")
+endforeach()
+string(SHA256 digest "${all}")
+string(SUBSTRING ${digest} 0 16 digest)
+set(text "// Generated from the sources; do not edit.\n#pragma once\nnamespace tilert::jit {\ninline constexpr const char* kGeneratorDigest = \"${digest}\";\n}\n")
+set(old "")
+if(EXISTS ${OUT})
+  file(READ ${OUT} old)
+endif()
+if(NOT old STREQUAL text)
+  file(WRITE ${OUT} "${text}")
+endif()
