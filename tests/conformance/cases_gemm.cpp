@@ -1,0 +1,182 @@
+// Cases 36, 37, 39 and 40: products of every size, transposition, element type, number of warps and split.
+#include <cmath>
+
+#include "conformance/scenario.h"
+
+namespace tilert::conformance {
+namespace {
+
+struct Product {
+  int64_t m, n, k;
+  bool trans_a, trans_b;
+};
+
+tl::GemmFlag flags_of(const Product& p, bool overwrite) {
+  tl::GemmFlag flags{};
+  if (p.trans_a) flags = flags | tl::trans_a;
+  if (p.trans_b) flags = flags | tl::trans_b;
+  if (overwrite) flags = flags | tl::overwrite;
+  return flags;
+}
+
+// What the product gives, and the sum of its terms' magnitudes.
+void multiply(const Product& p, const Reals& a, const Reals& b, Reals& c, Reals& sizes) {
+  c.assign(p.m * p.n, 0), sizes.assign(p.m * p.n, 0);
+  for (int64_t k = 0; k < p.k; ++k)
+    for (int64_t i = 0; i < p.m; ++i) {
+      const double x = static_cast<double>(p.trans_a ? a[k * p.m + i] : a[i * p.k + k]);
+      for (int64_t j = 0; j < p.n; ++j) {
+        const double y = static_cast<double>(p.trans_b ? b[j * p.k + k] : b[k * p.n + j]);
+        c[i * p.n + j] += x * y, sizes[i * p.n + j] += std::fabs(x * y);
+      }
+    }
+}
+
+// One block, one product of whole matrices of `dtype`, staged through shared tiles.
+Scenario one_block(const Product& p, tl::DType dtype, bool random, int64_t threads, tilert_warp_split split) {
+  const tl::DType out = dtype == tl::i8 ? tl::i32 : tl::f32;
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto A = p.trans_a ? b.input("A", dtype, {p.k, p.m}) : b.input("A", dtype, {p.m, p.k});
+    auto B = p.trans_b ? b.input("B", dtype, {p.n, p.k}) : b.input("B", dtype, {p.k, p.n});
+    auto C = b.output("C", out, {p.m, p.n});
+    b.grid({1}, threads ? tl::threads(threads) : tl::Hints(), [&](tl::Index) {
+      auto a = p.trans_a ? b.shared(dtype, {p.k, p.m}) : b.shared(dtype, {p.m, p.k});
+      auto w = p.trans_b ? b.shared(dtype, {p.n, p.k}) : b.shared(dtype, {p.k, p.n});
+      auto acc = b.fragment(out, {p.m, p.n});
+      b.copy(A, a);
+      b.copy(B, w);
+      b.clear(acc);
+      b.gemm(a, w, acc, tl::GemmOptions(flags_of(p, false)).warps(split));
+      b.copy(acc, C);
+    });
+  });
+  const bool bytes = dtype == tl::i8;
+  const Reals a = random ? uniform(dtype, p.m * p.k, 1) : whole(p.m * p.k, bytes ? -128 : -3, bytes ? 127 : 3, 1);
+  const Reals w = random ? uniform(dtype, p.k * p.n, 2) : whole(p.k * p.n, bytes ? -128 : -3, bytes ? 127 : 3, 2);
+  Reals c, sizes;
+  multiply(p, a, w, c, sizes);
+  s.launch().input(dtype, a).input(dtype, w).output(out, random ? nearly(out, c, sizes, static_cast<Real>(p.k)) : exactly(c));
+  return s;
+}
+
+// 36. Sizes of the product, most of them no multiple of any instruction.
+Scenario sizes(const Values& v) {
+  const Product p = {v["M"], v["N"], v["K"], v["trans"] % 2 == 1, v["trans"] / 2 == 1};
+  return one_block(p, v.dtype(), v["random"] == 1, 0, TILERT_SPLIT_AUTO);
+}
+
+// 37. Numbers of warps and ways to share the product among them.
+Scenario warps(const Values& v) {
+  const Product p = {v["M"], v["N"], 32, false, true};
+  return one_block(p, v.dtype(), false, v["warps"] * 32, static_cast<tilert_warp_split>(v["split"]));
+}
+
+// 36, 40. Whole matrices over a grid, in a pipelined loop.
+Scenario over_a_grid(const Values& v) {
+  const Product p = {150, 136, v["K"], v["trans"] % 2 == 1, v["trans"] / 2 == 1};
+  const tl::DType dtype = v.dtype(), out = dtype == tl::i8 ? tl::i32 : tl::f32;
+  const int64_t bm = 128, bn = 64, bk = v["block_k"];
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto M = b.dim("M"), N = b.dim("N"), K = b.dim("K");
+    auto A = p.trans_a ? b.input("A", dtype, {K, M}) : b.input("A", dtype, {M, K});
+    auto B = p.trans_b ? b.input("B", dtype, {N, K}) : b.input("B", dtype, {K, N});
+    auto C = b.output("C", out, {M, N});
+    b.grid({tl::ceildiv(N, bn), tl::ceildiv(M, bm)}, [&](tl::Index x, tl::Index y) {
+      auto a = p.trans_a ? b.shared(dtype, {bk, bm}) : b.shared(dtype, {bm, bk});
+      auto w = p.trans_b ? b.shared(dtype, {bn, bk}) : b.shared(dtype, {bk, bn});
+      auto acc = b.fragment(out, {bm, bn});
+      b.clear(acc);
+      b.pipelined(tl::ceildiv(K, bk), tl::stages(3), [&](tl::Index k) {
+        if (p.trans_a) b.copy(A(k * bk, y * bm), a);
+        else b.copy(A(y * bm, k * bk), a);
+        if (p.trans_b) b.copy(B(x * bn, k * bk), w);
+        else b.copy(B(k * bk, x * bn), w);
+        b.gemm(a, w, acc, flags_of(p, false));
+      });
+      b.copy(acc, C(y * bm, x * bn));
+    });
+  });
+  const Reals a = whole(p.m * p.k, -3, 3, 1), w = whole(p.k * p.n, -3, 3, 2);
+  Reals c, magnitudes;
+  multiply(p, a, w, c, magnitudes);
+  s.launch({p.m, p.n, p.k}).input(dtype, a).input(dtype, w).output(out, exactly(c));
+  return s;
+}
+
+// 39. Overwriting in the first trip only: by a flag, and by the expression k != 0.
+Scenario first_trip_overwrites(const Values& v) {
+  const Product p = {64, 64, 96, false, true};
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto T = b.dim("T");
+    auto A = b.input("A", tl::bf16, {p.m, p.k}), B = b.input("B", tl::bf16, {p.n, p.k}), C = b.output("C", tl::f32, {p.m, p.n});
+    b.grid({1}, [&](tl::Index) {
+      auto a = b.shared(tl::bf16, {p.m, 32}), w = b.shared(tl::bf16, {p.n, 32});
+      auto acc = b.fragment(tl::f32, {p.m, p.n});
+      b.fill(acc, v["nan"] ? NAN : 1e30);
+      const auto body = [&](tl::Index k) {
+        b.copy(A(0, k * 32), a);
+        b.copy(B(0, k * 32), w);
+        b.gemm(a, w, acc, tl::GemmOptions(tl::trans_b).accumulate_if(k != 0));
+      };
+      if (v["pipelined"]) b.pipelined(T, tl::stages(2), body);
+      else b.serial(T, body);
+      b.copy(acc, C);
+    });
+  });
+  const Reals a = whole(p.m * p.k, -3, 3, 1), w = whole(p.n * p.k, -3, 3, 2);
+  Reals c, magnitudes;
+  multiply(p, a, w, c, magnitudes);
+  s.launch({3}).input(tl::bf16, a).input(tl::bf16, w).output(tl::f32, exactly(c));
+  return s;
+}
+
+// 39. Two products that share one tile, once transposed: x · w and x · wᵀ.
+Scenario shared_tile(const Values& v) {
+  const tl::DType dtype = v.dtype();
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto X = b.input("X", dtype, {64, 64}), W = b.input("W", dtype, {64, 64});
+    auto P = b.output("P", tl::f32, {64, 64}), Q = b.output("Q", tl::f32, {64, 64});
+    b.grid({1}, [&](tl::Index) {
+      auto x = b.shared(dtype, {64, 64}), w = b.shared(dtype, {64, 64});
+      auto p = b.fragment(tl::f32, {64, 64}), q = b.fragment(tl::f32, {64, 64});
+      b.copy(X, x);
+      b.copy(W, w);
+      b.gemm(x, w, p, tl::overwrite);
+      b.gemm(x, w, q, tl::trans_b | tl::overwrite);
+      b.copy(p, P);
+      b.copy(q, Q);
+    });
+  });
+  const Reals x = whole(4096, -3, 3, 1), w = whole(4096, -3, 3, 2);
+  Reals p, q, magnitudes;
+  multiply({64, 64, 64, false, false}, x, w, p, magnitudes);
+  multiply({64, 64, 64, false, true}, x, w, q, magnitudes);
+  s.launch().input(dtype, x).input(dtype, w).output(tl::f32, exactly(p)).output(tl::f32, exactly(q));
+  return s;
+}
+
+}  // namespace
+
+void add_gemm_cases(std::vector<Case>& to) {
+  const Axis trans{"trans", {0, 1, 2, 3}};
+  const Axis edges{"M", {1, 8, 16, 24, 40, 48, 56, 64, 72, 96, 128}};
+  Axis columns = edges;
+  columns.name = "N";
+  columns.values.insert(columns.values.end(), {192, 256});
+  to.push_back({"36", "blocks_of_128", {{"M", {128}}, {"N", {128}}, {"K", {16, 32, 64}}, trans, {"random", {0, 1}}, dtypes({tl::f16, tl::bf16})}, sizes});
+  to.push_back({"36", "sizes", {edges, columns, {"K", {16, 24, 40, 8, 1}}, trans, {"random", {0, 1}}, dtypes({tl::f16})}, sizes});
+  to.push_back({"36", "tall", {{"M", {192, 256}}, {"N", {64, 128}}, {"K", {32}}, {"trans", {0, 2}}, {"random", {1}}, dtypes({tl::f16})}, sizes});
+  to.push_back({"36", "over_a_grid", {{"K", {64, 72, 1, 200}}, trans, {"block_k", {32, 64}}, dtypes({tl::f16, tl::bf16, tl::i8})}, over_a_grid});
+  to.push_back({"37", "warps_and_splits",
+                {{"warps", {1, 2, 4, 8}}, {"split", {0, 1, 2, 3}}, {"M", {16, 64, 128}}, {"N", {16, 64, 128}}, dtypes({tl::f16, tl::i8})}, warps});
+  to.push_back({"39", "the_first_trip_overwrites", {{"pipelined", {0, 1}}, {"nan", {0, 1}}}, first_trip_overwrites});
+  to.push_back({"39", "two_products_share_a_tile", {dtypes({tl::f16, tl::bf16})}, shared_tile});
+  to.push_back({"40", "int8_over_its_range", {{"M", {64, 128}}, {"N", {8, 64}}, {"K", {32, 64, 40}}, trans, {"random", {0}}, dtypes({tl::i8})}, sizes});
+  to.push_back({"40", "bf16", {{"M", {64, 17}}, {"N", {8, 64}}, {"K", {32, 40}}, trans, {"random", {0, 1}}, dtypes({tl::bf16})}, sizes});
+}
+
+}  // namespace tilert::conformance

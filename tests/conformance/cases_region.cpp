@@ -1,0 +1,99 @@
+// Cases 7, 8 and 48b: regions that leave their tile, strided regions, rows that end at run time.
+#include "conformance/scenario.h"
+
+namespace tilert::conformance {
+namespace {
+
+// 7. A region that leaves its tile is refused when built.
+Scenario leaves_tile(const Values& v) {
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto x = b.input("x", tl::f32, {16, 16}), y = b.output("y", tl::f32, {16, 16});
+    b.grid({1}, [&](tl::Index) {
+      auto tile = b.shared(tl::f32, {8, 16}, "tile");
+      b.label("too far");
+      if (v["operation"] == 0) b.fill(tile(6, 0).size({6, 16}), 1);
+      if (v["operation"] == 1) b.copy(x(0, 0).size({6, 16}), tile(6, 0).size({6, 16}));
+      if (v["operation"] == 2) b.copy(tile(0, 8).size({8, 16}), y(0, 0).size({8, 16}));
+    });
+  });
+  s.refused = {"tile", "too far"};
+  return s;
+}
+
+// 8. Every second column: as a stride of the inner dim that a launch gives, or element by element.
+Scenario second_column(const Values& v) {
+  const int64_t rows = 8, columns = 33;
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto R = b.dim("R"), C = b.dim("C");
+    auto x = b.input("x", tl::f32, {R, C}, v["stride"] ? tl::TensorOptions().strides({C * 2, 2}) : tl::TensorOptions());
+    auto y = b.output("y", tl::f32, {R, C}, v["stride"] ? tl::TensorOptions() : tl::TensorOptions());
+    b.grid({1}, [&](tl::Index) {
+      auto t = b.shared(tl::f32, {8, 64});
+      if (v["stride"]) {
+        b.copy(x(0, 0), t);
+        b.copy(t, y(0, 0));
+      } else {
+        b.parallel({8, 16}, [&](tl::Index i, tl::Index j) { y(i, j) = x(i, j * 2); });
+      }
+    });
+  });
+  const Reals data = pattern(tl::f32, rows * columns * 2);
+  if (v["stride"]) {
+    Reals want;
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < columns; ++j) want.push_back(data[i * columns * 2 + j * 2]);
+    s.launch({rows, columns}).input(tl::f32, data).placed({rows, columns}, {columns * 2, 2});
+    s.launches[0].output(tl::f32, exactly(want));
+  } else {
+    const Reals input(data.begin(), data.begin() + rows * columns);
+    std::vector<Want> want = untouched(rows * columns);
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < 16; ++j) want[i * columns + j] = {input[i * columns + j * 2], 0, false};
+    s.launch({rows, columns}).input(tl::f32, input).output(tl::f32, want);
+  }
+  return s;
+}
+
+// 48b. Rows that end inside the tensor: reads beyond give the safe value, neighbours stay.
+Scenario run_time_ends(const Values& v) {
+  const int64_t rows = 40, columns = 72, end_row = v["end_row"], end_column = v["end_column"];
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto R = b.dim("R"), C = b.dim("C"), E = b.dim("E"), F = b.dim("F");
+    auto x = b.input("x", v.dtype(), {R, C});
+    auto all = b.output("all", v.dtype(), {R, C}), part = b.output("part", v.dtype(), {R, C});
+    b.grid({tl::ceildiv(C, 32), tl::ceildiv(R, 32)}, [&](tl::Index i, tl::Index j) {
+      auto t = v["scope"] ? b.fragment(v.dtype(), {32, 32}) : b.shared(v.dtype(), {32, 32});
+      b.copy(x(j * 32, i * 32), t, tl::CopyOptions().valid({E, F}).safe(-7));
+      b.copy(t, all(j * 32, i * 32));
+      b.copy(t, part(j * 32, i * 32), tl::CopyOptions().valid({E, F}));
+    });
+  });
+  const Reals data = pattern(v.dtype(), rows * columns);
+  Reals want;
+  std::vector<Want> some = untouched(rows * columns);
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      const bool inside = i < end_row && j < end_column;
+      want.push_back(inside ? data[i * columns + j] : -7);
+      if (inside) some[i * columns + j] = {data[i * columns + j], 0, false};
+    }
+  }
+  s.launch({rows, columns, end_row, end_column}).input(v.dtype(), data);
+  s.launches[0].output(v.dtype(), exactly(want)).output(v.dtype(), some);
+  return s;
+}
+
+}  // namespace
+
+void add_region_cases(std::vector<Case>& to) {
+  to.push_back({"7", "a_region_that_leaves_its_tile", {{"operation", {0, 1, 2}}}, leaves_tile});
+  to.push_back({"8", "every_second_column", {{"stride", {0, 1}}}, second_column});
+  to.push_back({"48b", "rows_that_end_at_run_time",
+                {{"end_row", {0, 1, 33, 40}}, {"end_column", {0, 7, 64, 72}}, {"scope", {0, 1}}, dtypes({tl::f16, tl::f32, tl::i8})},
+                run_time_ends});
+}
+
+}  // namespace tilert::conformance

@@ -1,0 +1,67 @@
+// Each case of the list on each back end of this machine, as one test: all its choices of parameters. A back end that
+// is not here is skipped by name.
+#include <gtest/gtest.h>
+
+#include "conformance/runner.h"
+
+namespace tilert::conformance {
+namespace {
+
+struct Row {
+  Backend backend;
+  size_t index;
+};
+
+std::vector<Row> rows(Backend backend) {
+  std::vector<Row> out;
+  for (size_t i = 0; i < all_cases().size(); ++i) out.push_back({backend, i});
+  return out;
+}
+
+// The machine of this process, or why there is none.
+Machine* machine(Backend backend, std::string& why_not) {
+  static std::string reasons[3];
+  static std::unique_ptr<Machine> machines[3];
+  const auto at = static_cast<size_t>(backend);
+  if (!machines[at] && reasons[at].empty()) machines[at] = Machine::open(backend, reasons[at]);
+  why_not = reasons[at];
+  return machines[at].get();
+}
+
+class Conformance : public testing::TestWithParam<Row> {};
+
+TEST_P(Conformance, GivesWhatTheCaseSays) {
+  std::string why_not;
+  Machine* const here = machine(GetParam().backend, why_not);
+  if (!here) GTEST_SKIP() << why_not;
+  const Case& row = all_cases()[GetParam().index];
+  for (const Values& values : pairwise(row.axes)) {
+    const Outcome outcome = here->run(row.make(values));
+    EXPECT_TRUE(outcome.ok) << "case " << row.number << " " << row.name << " " << values.text() << ":\n" << outcome.message;
+  }
+}
+
+std::string test_name(const testing::TestParamInfo<Row>& info) {
+  return "case_" + all_cases()[info.param.index].number + "_" + all_cases()[info.param.index].name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Interpreter, Conformance, testing::ValuesIn(rows(Backend::interpreter)), test_name);
+INSTANTIATE_TEST_SUITE_P(Cpu, Conformance, testing::ValuesIn(rows(Backend::cpu)), test_name);
+INSTANTIATE_TEST_SUITE_P(Cuda, Conformance, testing::ValuesIn(rows(Backend::cuda)), test_name);
+
+TEST(Pairs, EveryPairOfValuesOfTwoAxesIsMet) {
+  const std::vector<Axis> axes = {{"a", {1, 2, 3}}, {"b", {1, 2, 3, 4}}, {"c", {1, 2}}, {"d", {5, 6, 7}}};
+  const std::vector<Values> chosen = pairwise(axes);
+  EXPECT_LT(chosen.size(), 20u);
+  for (size_t x = 0; x < axes.size(); ++x)
+    for (size_t y = x + 1; y < axes.size(); ++y)
+      for (int64_t v : axes[x].values)
+        for (int64_t w : axes[y].values) {
+          bool met = false;
+          for (const Values& c : chosen) met |= c[axes[x].name.c_str()] == v && c[axes[y].name.c_str()] == w;
+          EXPECT_TRUE(met) << axes[x].name << "=" << v << " " << axes[y].name << "=" << w;
+        }
+}
+
+}  // namespace
+}  // namespace tilert::conformance

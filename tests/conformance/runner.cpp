@@ -1,0 +1,309 @@
+// Runs scenarios: prepares each program once, launches it with fresh buffers, compares.
+#include "conformance/runner.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "capi/handles.h"
+#include "ir/interpreter.h"
+#include "support/sha256.h"
+
+namespace tilert::conformance {
+namespace {
+
+constexpr size_t kCanary = 256;
+constexpr uint8_t kCanaryByte = 0x5c;
+
+uint8_t poison_of(tl::DType dtype) { return is_float(dtype) ? 0xff : dtype == tl::boolean ? 1 : 0xa5; }
+
+// One argument's bytes with a canary on either side, aligned as device allocations are.
+struct Buffer {
+  Bytes storage;
+  size_t offset = 0, bytes = 0;
+  uint8_t* data() { return storage.data() + offset; }
+  uint8_t* begin() { return data() - kCanary; }
+  size_t whole() const { return bytes + 2 * kCanary; }
+  bool canaries_stand() {
+    return std::all_of(begin(), data(), [](uint8_t b) { return b == kCanaryByte; }) &&
+           std::all_of(data() + bytes, data() + bytes + kCanary, [](uint8_t b) { return b == kCanaryByte; });
+  }
+};
+
+Buffer make_buffer(const Argument& argument) {
+  Buffer out;
+  out.bytes = argument.data.size() * bytes_of(argument.dtype);
+  out.storage.assign(out.bytes + 3 * kCanary, kCanaryByte);
+  const size_t misfit = reinterpret_cast<uintptr_t>(out.storage.data()) % kCanary;
+  out.offset = kCanary + (misfit ? kCanary - misfit : 0);
+  if (argument.poisoned) {
+    std::memset(out.data(), poison_of(argument.dtype), out.bytes);
+  } else {
+    Bytes bytes(out.bytes);
+    for (size_t i = 0; i < argument.data.size(); ++i) put(bytes, i, argument.dtype, argument.data[i]);
+    if (out.bytes) std::memcpy(out.data(), bytes.data(), out.bytes);
+  }
+  return out;
+}
+
+tilert_argument raw_argument(const Argument& argument, void* place) {
+  tilert_argument raw{};
+  raw.kind = argument.scalar ? TILERT_ARGUMENT_SCALAR : TILERT_ARGUMENT_TENSOR;
+  raw.dtype = static_cast<tilert_dtype>(argument.dtype);
+  if (argument.scalar) {
+    raw.bits = encode(argument.dtype, argument.data[0]);
+    return raw;
+  }
+  raw.data = argument.data.empty() ? nullptr : place;
+  if (!argument.shape.empty()) raw.shape = argument.shape.data(), raw.ndim = static_cast<int32_t>(argument.shape.size());
+  if (!argument.strides.empty()) raw.strides = argument.strides.data();
+  return raw;
+}
+
+bool holds_all(const std::string& text, const std::vector<std::string>& words) {
+  return std::all_of(words.begin(), words.end(), [&](const std::string& w) { return text.find(w) != std::string::npos; });
+}
+
+std::string text_of(Real value) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.9Lg", value);
+  return text;
+}
+
+std::string plugin_path() {
+  std::error_code ignored;
+  for (const char* place : {TILERT_BINARY_DIR "/lib/libtilert_llvm.so"})
+    if (std::filesystem::exists(place, ignored)) return place;
+  const auto beside = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "libtilert_llvm.so";
+  return std::filesystem::exists(beside, ignored) ? beside.string() : std::string();
+}
+
+}  // namespace
+
+const char* backend_name(Backend backend) {
+  return backend == Backend::interpreter ? "interpreter" : backend == Backend::cpu ? "cpu" : "cuda";
+}
+
+tl::Result<tl::Context> test_context() {
+  const std::string plugin = plugin_path();
+  tilert_context_options options{};
+  options.cache_mode = TILERT_CACHE_MEMORY;
+  options.plugin_path = plugin.empty() ? nullptr : plugin.c_str();
+  return tl::Context::create(options);
+}
+
+std::unique_ptr<Machine> Machine::open(Backend backend, std::string& why_not) {
+  std::unique_ptr<Machine> out(new Machine);
+  out->backend_ = backend;
+  if (backend == Backend::interpreter) return out;
+  if (backend == Backend::cuda && !(why_not = out->cuda_.open()).empty()) return nullptr;
+  auto context = test_context();
+  if (!context) return why_not = context.error().text(), nullptr;
+  out->context_ = *context;
+  auto device = backend == Backend::cpu ? out->context_.try_cpu() : out->context_.try_cuda();
+  if (!device) return why_not = device.error().text(), nullptr;
+  out->device_ = *device;
+  return out;
+}
+
+std::string Machine::device_name() const { return device_ ? device_.info().name : "interpreter"; }
+std::string Machine::target() const { return device_ ? device_.info().target : ""; }
+
+KernelRequest::KernelRequest(const Scenario& scenario, const char* target) {
+  for (const auto& [name, value] : scenario.bind) dims.push_back({name.c_str(), value, nullptr, 0, 0});
+  options.struct_size = sizeof options;
+  options.dims = dims.data();
+  options.dim_count = static_cast<uint32_t>(dims.size());
+  options.target = target;
+}
+
+Outcome Machine::run(const Scenario& scenario) {
+  Outcome out;
+  if (!scenario.refused.empty()) {
+    run_refused(scenario, out);
+    return out;
+  }
+  std::vector<std::vector<Bytes>> first;
+  std::string sources;
+  for (size_t p = 0; p < scenario.programs.size() && out.ok; ++p) {
+    auto built = scenario.programs[p];
+    if (!built) {
+      out.fail("does not build: " + built.error().text());
+      break;
+    }
+    Prepared prepared;
+    prepared.program = *built;
+    if (backend_ != Backend::interpreter) {
+      const bool ready = prepare(scenario, prepared.program, prepared, out);
+      if (prepared.kernel) note_variants(prepared.kernel, out, sources);
+      tilert_kernel_release(prepared.kernel);
+      if (!ready) break;
+    }
+    for (size_t l = 0; l < scenario.launches.size() && out.ok; ++l) {
+      std::vector<Bytes> after;
+      run_launch(scenario, scenario.launches[l], prepared, out, after);
+      if (!out.ok) out.message += " (program " + std::to_string(p) + ", launch " + std::to_string(l) + ")";
+      if (p == 0) first.push_back(std::move(after));
+      else if (out.ok && scenario.same_bits && after != first[l])
+        out.fail("program " + std::to_string(p) + " gives other bits than program 0");
+    }
+  }
+  if (!sources.empty()) out.digest = sha256_hex(sources);
+  return out;
+}
+
+void Machine::run_refused(const Scenario& scenario, Outcome& out) {
+  for (const auto& program : scenario.programs) {
+    auto built = program;
+    std::string message;
+    if (!built) {
+      message = built.error().text();
+    } else if (backend_ == Backend::interpreter) {
+      continue;  // refused by a back end, not by the language
+    } else {
+      Outcome refusal;
+      Prepared prepared;
+      if (prepare(scenario, *built, prepared, refusal)) return out.fail("was not refused");
+      tilert_kernel_release(prepared.kernel);
+      message = refusal.message;
+    }
+    if (!holds_all(message, scenario.refused)) return out.fail("is refused with: " + message);
+  }
+}
+
+bool Machine::prepare(const Scenario& scenario, const tl::Program& program, Prepared& to, Outcome& out) {
+  const KernelRequest request(scenario, nullptr);
+  tilert_error* error = nullptr;
+  if (const tilert_status status = tilert_kernel_create(context_.get(), program.get(), &request.options, &to.kernel, &error)) {
+    out.fail("kernel: " + tl::Error(status, error).text());
+    return false;
+  }
+  tilert_loaded* loaded = nullptr;
+  if (const tilert_status status = tilert_prepare(to.kernel, device_.get(), nullptr, &loaded, &error)) {
+    out.fail("prepare: " + tl::Error(status, error).text());
+    return false;
+  }
+  to.loaded = tl::Loaded(loaded, program);
+  return true;
+}
+
+void Machine::note_variants(tilert_kernel* kernel, Outcome& out, std::string& sources) {
+  for (uint32_t i = 0; i < tilert_kernel_variant_count(kernel); ++i) {
+    tilert_variant* raw = nullptr;
+    if (tilert_kernel_variant(kernel, i, &raw)) continue;
+    const tl::Variant variant(raw);
+    const tilert_variant_info info = variant.info();
+    out.registers = std::max(out.registers, info.registers);
+    out.spill_bytes = std::max(out.spill_bytes, info.spill_bytes);
+    out.compile_ms += static_cast<double>(info.compile_nanoseconds) / 1e6;
+    if (auto source = variant.text()) sources += *source;
+  }
+}
+
+tilert_status Machine::start(const Launch& launch, Prepared& prepared, const std::vector<void*>& places,
+                             std::string& message) {
+  std::vector<tilert_argument> raw;
+  for (size_t i = 0; i < launch.arguments.size(); ++i) raw.push_back(raw_argument(launch.arguments[i], places[i]));
+  tilert_launch_failure failure{};
+  failure.struct_size = sizeof failure;
+  tilert_launch_info info{};
+  info.struct_size = sizeof info;
+  info.loaded = prepared.loaded.get();
+  info.arguments = raw.data();
+  info.argument_count = static_cast<uint32_t>(raw.size());
+  info.dims = launch.dims.data();
+  info.dim_count = static_cast<uint32_t>(launch.dims.size());
+  info.failure = &failure;
+  const tilert_status status = tilert_launch(&info);
+  message = failure.message;
+  return status;
+}
+
+void Machine::run_launch(const Scenario& scenario, const Launch& launch, Prepared& prepared, Outcome& out,
+                         std::vector<Bytes>& after) {
+  std::vector<Buffer> buffers;
+  for (const Argument& a : launch.arguments) buffers.push_back(make_buffer(a));
+  std::vector<Bytes> before;
+  for (Buffer& b : buffers) before.emplace_back(b.data(), b.data() + b.bytes);
+  std::vector<uint64_t> device(buffers.size(), 0);
+  std::vector<void*> places;
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    if (backend_ != Backend::cuda || launch.arguments[i].scalar) {
+      places.push_back(buffers[i].data());
+      continue;
+    }
+    if (int code = cuda_.allocate(buffers[i].whole(), device[i]); code || (code = cuda_.upload(device[i], buffers[i].begin(), buffers[i].whole())))
+      return out.fail("device memory: driver code " + std::to_string(code));
+    places.push_back(reinterpret_cast<void*>(device[i] + kCanary));
+  }
+  std::string message;
+  tilert_status status = TILERT_OK;
+  if (backend_ == Backend::interpreter) {
+    ir::HostArguments host;
+    host.dims = launch.dims;
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      const Argument& a = launch.arguments[i];
+      host.parameters.push_back({places[i], static_cast<int64_t>(buffers[i].bytes), a.strides, a.scalar ? encode(a.dtype, a.data[0]) : 0});
+    }
+    if (Status done = ir::interpret(*prepared.program.get()->program, host); !done)
+      status = static_cast<tilert_status>(done.error().code), message = done.error().message;
+  } else {
+    status = start(launch, prepared, places, message);
+  }
+  if (backend_ == Backend::cuda) {
+    if (const int code = cuda_.synchronize()) return out.fail("the kernel failed: driver code " + std::to_string(code));
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      if (!device[i]) continue;
+      cuda_.download(buffers[i].begin(), device[i], buffers[i].whole());
+      cuda_.release(device[i]);
+    }
+  }
+  if (scenario.fails != TILERT_OK) {
+    if (status != scenario.fails) return out.fail("answers status " + std::to_string(status) + ": " + message);
+    if (!holds_all(message, scenario.words)) return out.fail("fails with: " + message);
+  } else if (status != TILERT_OK) {
+    return out.fail(std::string(tilert_status_name(status)) + ": " + message);
+  }
+  for (size_t i = 0; i < buffers.size(); ++i) {
+    after.emplace_back(buffers[i].data(), buffers[i].data() + buffers[i].bytes);
+    if (!buffers[i].canaries_stand()) out.fail("wrote beside argument " + std::to_string(i));
+    compare(launch.arguments[i], i, before[i], after[i], out);
+  }
+}
+
+void compare(const Argument& argument, size_t index, const Bytes& before, const Bytes& after, Outcome& out) {
+  const size_t width = bytes_of(argument.dtype);
+  size_t wrong = 0;
+  std::string first;
+  for (size_t e = 0; e < argument.data.size(); ++e) {
+    const Want want = argument.want.empty() ? Want{0, 0, true} : argument.want[e];
+    const uint64_t bits = bits_at(after, e, argument.dtype);
+    const Real got = decode(argument.dtype, bits);
+    bool right;
+    if (want.untouched) {
+      right = std::memcmp(&before[e * width], &after[e * width], width) == 0;
+    } else if (std::isnan(want.value)) {
+      right = std::isnan(got);
+    } else if (want.value == got) {
+      right = true;
+    } else {
+      const Real error = std::fabs(got - want.value);
+      right = error <= want.tolerance;
+      if (!std::isnan(error)) out.worst = std::max(out.worst, static_cast<double>(error));
+      if (want.tolerance > 0 && !std::isnan(error))
+        out.worst_share = std::max(out.worst_share, static_cast<double>(error / want.tolerance));
+    }
+    if (right) continue;
+    if (wrong++ == 0)
+      first = want.untouched ? "was written (" + text_of(got) + ")"
+                             : "is " + text_of(got) + ", not " + text_of(want.value) + " (tolerance " + text_of(want.tolerance) + ")";
+    if (wrong == 1) first = "element " + std::to_string(e) + " " + first;
+  }
+  if (wrong)
+    out.fail("argument " + std::to_string(index) + ": " + std::to_string(wrong) + " of " +
+             std::to_string(argument.data.size()) + " wrong; " + first);
+}
+
+}  // namespace tilert::conformance

@@ -1,0 +1,76 @@
+// Runs scenarios on a back end and says what came out. Outputs are poisoned first, canaries stand on both sides of each
+// buffer, and inputs must keep their bytes.
+// Not here: what the scenarios are (scenario.h), which of them a program runs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "conformance/cuda_memory.h"
+#include "conformance/scenario.h"
+
+namespace tilert::conformance {
+
+enum class Backend { interpreter, cpu, cuda };
+const char* backend_name(Backend backend);
+
+struct Outcome {
+  bool ok = true;
+  std::string message;      // the first thing that was wrong
+  double worst = 0;         // greatest |got - wanted|
+  double worst_share = 0;   // the same as a share of its tolerance
+  uint32_t registers = 0, spill_bytes = 0;  // the greatest of its kernels
+  double compile_ms = 0;
+  std::string digest;       // SHA-256 of the generated sources in order; empty for the interpreter
+
+  void fail(std::string why) {
+    if (ok) message = std::move(why);
+    ok = false;
+  }
+};
+
+class Machine {
+ public:
+  // Null and a reason where this machine lacks the back end.
+  static std::unique_ptr<Machine> open(Backend backend, std::string& why_not);
+
+  Outcome run(const Scenario& scenario);
+  Backend backend() const { return backend_; }
+  std::string device_name() const;
+  std::string target() const;
+
+ private:
+  struct Prepared {
+    tl::Program program;
+    tilert_kernel* kernel = nullptr;
+    tl::Loaded loaded;
+  };
+  void run_refused(const Scenario& scenario, Outcome& out);
+  bool prepare(const Scenario& scenario, const tl::Program& program, Prepared& to, Outcome& out);
+  void note_variants(tilert_kernel* kernel, Outcome& out, std::string& sources);
+  // The bytes that each argument holds afterwards go to `after`.
+  void run_launch(const Scenario& scenario, const Launch& launch, Prepared& prepared, Outcome& out,
+                  std::vector<Bytes>& after);
+  tilert_status start(const Launch& launch, Prepared& prepared, const std::vector<void*>& places, std::string& message);
+
+  Backend backend_ = Backend::interpreter;
+  tl::Context context_;
+  tl::Device device_;
+  CudaMemory cuda_;
+};
+
+// Compares what an argument holds with what it must hold.
+void compare(const Argument& argument, size_t index, const Bytes& before, const Bytes& after, Outcome& out);
+
+// Options with the scenario's bound dims, for tilert_kernel_create.
+struct KernelRequest {
+  std::vector<tilert_dim_binding> dims;
+  tilert_kernel_options options{};
+  KernelRequest(const Scenario& scenario, const char* target);
+};
+
+// A context whose kernels stay in memory and whose plugin is the one built here.
+tl::Result<tl::Context> test_context();
+
+}  // namespace tilert::conformance

@@ -1,0 +1,119 @@
+// What a conformance case is: a row of the list (number, claim, parameters, a function), and what that function makes
+// for one choice of parameters: programs, launches with their data, and what each output element must be.
+// Not here: how a scenario is run (runner.h), the rows (cases_*.cpp).
+#pragma once
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "conformance/numbers.h"
+#include "tilert.hpp"
+
+namespace tilert::conformance {
+
+// What an element must hold afterwards: a value within a tolerance (NaN: any NaN), or what it held before.
+struct Want {
+  Real value = 0;
+  Real tolerance = 0;
+  bool untouched = false;
+};
+
+// An argument of a launch. `data` is storage order; outputs are poisoned before the launch, inputs must keep their bytes.
+struct Argument {
+  tl::DType dtype = tl::f32;
+  bool scalar = false;
+  Reals data;
+  bool poisoned = false;         // an output: `data` only gives its size
+  std::vector<Want> want;        // of an output or inout; empty: must keep its bytes
+  std::vector<int64_t> shape, strides;  // passed where not empty
+};
+
+struct Launch {
+  std::vector<int64_t> dims;  // by index of declaration
+  std::vector<Argument> arguments;
+
+  Launch& input(tl::DType dtype, Reals data);
+  Launch& scalar(tl::DType dtype, Real value);
+  Launch& output(tl::DType dtype, std::vector<Want> want);
+  Launch& inout(tl::DType dtype, Reals data, std::vector<Want> want);
+  // Of the last argument.
+  Launch& placed(std::vector<int64_t> shape, std::vector<int64_t> strides);
+};
+
+struct Scenario {
+  // Each runs every launch; all must give the same bits where `same_bits`.
+  std::vector<tl::Result<tl::Program>> programs;
+  std::vector<Launch> launches;
+  bool same_bits = false;
+  // Refused: building or compiling must fail, and its message hold all of these.
+  std::vector<std::string> refused;
+  // Launches that must fail with `fails` before anything runs, and with these words.
+  tilert_status fails = TILERT_OK;
+  std::vector<std::string> words;
+  std::vector<std::pair<std::string, int64_t>> bind;  // dims given when compiled
+  bool reads_unwritten = false;  // meaningless to the interpreter, which reports such reads
+
+  Launch& launch(std::vector<int64_t> dims = {});
+  // Builds a program with `body` and adds it.
+  void program(const std::function<void(tl::Builder&)>& body, const char* name = "p");
+};
+
+// The chosen value of each axis, by name.
+class Values {
+ public:
+  Values() = default;
+  explicit Values(std::vector<std::pair<std::string, int64_t>> list) : list_(std::move(list)) {}
+  int64_t operator[](const char* axis) const;
+  tl::DType dtype(const char* axis = "dtype") const { return static_cast<tl::DType>((*this)[axis]); }
+  std::string text() const;  // "N=63 dtype=f16"
+
+ private:
+  std::vector<std::pair<std::string, int64_t>> list_;
+};
+
+struct Axis {
+  std::string name;
+  std::vector<int64_t> values;
+};
+
+struct Case {
+  std::string number;  // of docs/conformance.md
+  std::string name;    // an identifier
+  std::vector<Axis> axes;
+  Scenario (*make)(const Values&);
+  bool heavy = false;  // too slow for the interpreter on every commit
+};
+
+inline Axis dtypes(std::initializer_list<tl::DType> list) {
+  Axis axis{"dtype", {}};
+  for (tl::DType d : list) axis.values.push_back(static_cast<int64_t>(d));
+  return axis;
+}
+
+const std::vector<Case>& all_cases();
+// Choices of parameters that hold every pair of values of two axes at least once; the same on every machine.
+std::vector<Values> pairwise(const std::vector<Axis>& axes);
+
+// Expectations.
+std::vector<Want> exactly(const Reals& values);
+std::vector<Want> untouched(size_t count);
+// |error| <= eps(out) * |reference| + 4 * eps(f32) * sqrt(terms) * size, size being the sum of the terms' magnitudes.
+std::vector<Want> nearly(tl::DType out, const Reals& values, const Reals& sizes, Real terms);
+std::vector<Want> within_ulps(tl::DType out, const Reals& values, Real ulps);
+
+// Filled by cases_*.cpp.
+void add_copy_cases(std::vector<Case>& to);
+void add_region_cases(std::vector<Case>& to);
+void add_element_cases(std::vector<Case>& to);
+void add_scalar_cases(std::vector<Case>& to);
+void add_index_cases(std::vector<Case>& to);
+void add_reduce_cases(std::vector<Case>& to);
+void add_gemm_cases(std::vector<Case>& to);
+void add_operand_cases(std::vector<Case>& to);
+void add_pipeline_cases(std::vector<Case>& to);
+void add_order_cases(std::vector<Case>& to);
+void add_host_cases(std::vector<Case>& to);
+
+}  // namespace tilert::conformance
