@@ -35,6 +35,7 @@ TEST_P(Conformance, GivesWhatTheCaseSays) {
   Machine* const here = machine(GetParam().backend, why_not);
   if (!here) GTEST_SKIP() << why_not;
   const Case& row = all_cases()[GetParam().index];
+  if (row.heavy) GTEST_SKIP() << "needs gigabytes: tilert_conformance runs it";
   for (const Values& values : pairwise(row.axes)) {
     const Outcome outcome = here->run(row.make(values));
     EXPECT_TRUE(outcome.ok) << "case " << row.number << " " << row.name << " " << values.text() << ":\n" << outcome.message;

@@ -34,16 +34,18 @@ struct Buffer {
 
 Buffer make_buffer(const Argument& argument) {
   Buffer out;
-  out.bytes = argument.data.size() * bytes_of(argument.dtype);
+  const size_t leading = argument.leading * bytes_of(argument.dtype);
+  out.bytes = leading + argument.data.size() * bytes_of(argument.dtype);
   out.storage.assign(out.bytes + 3 * kCanary, kCanaryByte);
   const size_t misfit = reinterpret_cast<uintptr_t>(out.storage.data()) % kCanary;
   out.offset = kCanary + (misfit ? kCanary - misfit : 0);
   if (argument.poisoned) {
     std::memset(out.data(), poison_of(argument.dtype), out.bytes);
   } else {
-    Bytes bytes(out.bytes);
+    Bytes bytes(out.bytes - leading);
     for (size_t i = 0; i < argument.data.size(); ++i) put(bytes, i, argument.dtype, argument.data[i]);
-    if (out.bytes) std::memcpy(out.data(), bytes.data(), out.bytes);
+    if (leading) std::memset(out.data(), 0, leading);
+    if (!bytes.empty()) std::memcpy(out.data() + leading, bytes.data(), bytes.size());
   }
   return out;
 }
@@ -125,6 +127,7 @@ Outcome Machine::run(const Scenario& scenario) {
     run_refused(scenario, out);
     return out;
   }
+  if (scenario.fails != TILERT_OK && backend_ == Backend::interpreter) return out;  // it launches nothing
   std::vector<std::vector<Bytes>> first;
   std::string sources;
   for (size_t p = 0; p < scenario.programs.size() && out.ok; ++p) {
@@ -277,6 +280,7 @@ void compare(const Argument& argument, size_t index, const Bytes& before, const 
   const size_t width = bytes_of(argument.dtype);
   size_t wrong = 0;
   std::string first;
+  if (argument.leading) return before == after ? void() : out.fail("argument " + std::to_string(index) + " was written");
   for (size_t e = 0; e < argument.data.size(); ++e) {
     const Want want = argument.want.empty() ? Want{0, 0, true} : argument.want[e];
     const uint64_t bits = bits_at(after, e, argument.dtype);

@@ -133,4 +133,22 @@ const std::vector<Case>& all_cases() {
   return *list;
 }
 
+std::vector<Trial> all_trials() {
+  std::vector<Trial> out;
+  for (const Case& row : all_cases())
+    for (Values& values : pairwise(row.axes)) out.push_back({&row, std::move(values)});
+  return out;
+}
+
+std::vector<Trial> sampled_trials() {
+  std::vector<Trial> out;
+  for (const Case& row : all_cases()) {
+    const std::vector<Values> choices = pairwise(row.axes);
+    // The first choice of each row, and of rows with many a second one from the middle.
+    out.push_back({&row, choices[0]});
+    if (choices.size() > 16) out.push_back({&row, choices[choices.size() / 2]});
+  }
+  return out;
+}
+
 }  // namespace tilert::conformance

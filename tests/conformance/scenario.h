@@ -28,6 +28,7 @@ struct Argument {
   bool poisoned = false;         // an output: `data` only gives its size
   std::vector<Want> want;        // of an output or inout; empty: must keep its bytes
   std::vector<int64_t> shape, strides;  // passed where not empty
+  size_t leading = 0;                   // of an input: zeros before `data`
 };
 
 struct Launch {
@@ -83,7 +84,14 @@ struct Case {
   std::string name;    // an identifier
   std::vector<Axis> axes;
   Scenario (*make)(const Values&);
-  bool heavy = false;  // too slow for the interpreter on every commit
+  bool heavy = false;  // gigabytes of memory: run by tilert_conformance alone
+};
+
+// One case with one choice of parameters.
+struct Trial {
+  const Case* row = nullptr;
+  Values values;
+  std::string text() const { return "case " + row->number + " " + row->name + " " + values.text(); }
 };
 
 inline Axis dtypes(std::initializer_list<tl::DType> list) {
@@ -93,6 +101,9 @@ inline Axis dtypes(std::initializer_list<tl::DType> list) {
 }
 
 const std::vector<Case>& all_cases();
+std::vector<Trial> all_trials();
+// About 60 of them, of every row that compiles, for checks on every target.
+std::vector<Trial> sampled_trials();
 // Choices of parameters that hold every pair of values of two axes at least once; the same on every machine.
 std::vector<Values> pairwise(const std::vector<Axis>& axes);
 

@@ -1,0 +1,78 @@
+// A sample of all cases compiles for every GPU target with nothing for ptxas to complain of: no spill, no stack frame,
+// no serialized product. Needs NVRTC and no GPU; without NVRTC it is skipped by name.
+#include <gtest/gtest.h>
+
+#include "compiler/compiler.h"
+#include "compiler/nvrtc.h"
+#include "compiler/ptxas_log.h"
+#include "conformance/runner.h"
+
+namespace tilert::conformance {
+namespace {
+
+constexpr int kShards = 4;
+
+struct Part {
+  const char* target;
+  int shard;
+};
+
+std::vector<Part> parts() {
+  std::vector<Part> out;
+  for (const char* target : {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"})
+    for (int shard = 0; shard < kShards; ++shard) out.push_back({target, shard});
+  return out;
+}
+
+// Empty, or what is wrong with a program's kernels for the target.
+std::string fault(tilert_context* context, const Scenario& scenario, const tl::Program& program, const char* target) {
+  const KernelRequest request(scenario, target);
+  tilert_kernel* kernel = nullptr;
+  tilert_error* error = nullptr;
+  std::string out;
+  tilert_status status = tilert_kernel_create(context, program.get(), &request.options, &kernel, &error);
+  if (status == TILERT_OK) status = tilert_kernel_compile(kernel, &error);
+  if (status != TILERT_OK) out = tl::Error(status, error).text();
+  for (uint32_t i = 0; out.empty() && i < tilert_kernel_variant_count(kernel); ++i) {
+    tilert_variant* raw = nullptr;
+    tilert_kernel_variant(kernel, i, &raw);
+    const tl::Variant variant(raw);
+    PtxasReport report = parse_ptxas_log(variant.info().log);
+    Binary binary;
+    binary.resources = std::move(report.resources);
+    binary.performance_notes = std::move(report.notes);
+    if (binary.resources.empty()) out = "ptxas said nothing";
+    if (!binary.is_clean()) out = binary.why_not_clean();
+  }
+  tilert_kernel_release(kernel);
+  return out;
+}
+
+class EveryTarget : public testing::TestWithParam<Part> {};
+
+TEST_P(EveryTarget, CompilesTheSampleWithACleanLog) {
+  if (auto nvrtc = open_nvrtc(); !nvrtc) GTEST_SKIP() << nvrtc.error().message;
+  auto context = test_context();
+  ASSERT_TRUE(context) << context.error().text();
+  const std::vector<Trial> trials = sampled_trials();
+  int compiled = 0;
+  for (size_t i = static_cast<size_t>(GetParam().shard); i < trials.size(); i += kShards) {
+    const Scenario scenario = trials[i].row->make(trials[i].values);
+    if (!scenario.refused.empty()) continue;
+    // Of programs that differ by their depth alone the last is the hardest.
+    auto built = scenario.programs.back();
+    ASSERT_TRUE(built) << trials[i].text() << ": " << built.error().text();
+    const std::string wrong = fault(context->get(), scenario, *built, GetParam().target);
+    EXPECT_EQ(wrong, "") << trials[i].text() << " for " << GetParam().target;
+    ++compiled;
+  }
+  EXPECT_GE(compiled, 10);
+}
+
+std::string test_name(const testing::TestParamInfo<Part>& info) {
+  return std::string(info.param.target) + "_part_" + std::to_string(info.param.shard);
+}
+INSTANTIATE_TEST_SUITE_P(Nvrtc, EveryTarget, testing::ValuesIn(parts()), test_name);
+
+}  // namespace
+}  // namespace tilert::conformance
