@@ -55,7 +55,7 @@ class Machine {
   tilert_status start(const Launch& launch, Prepared& prepared, const std::vector<void*>& places, std::string& message);
 
   Backend backend_ = Backend::interpreter;
-  tl::Context context_;
+  tl::Context context_{static_cast<tilert_context*>(nullptr)};  // the interpreter needs none
   tl::Device device_;
   CudaMemory cuda_;
 };
