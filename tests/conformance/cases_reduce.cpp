@@ -109,7 +109,9 @@ Scenario operations(const Values& v) {
   });
   Reals data = dtype == tl::boolean ? whole(rows * columns, 0, 1, 5) : whole(rows * columns, bits ? 0 : -5, bits ? 63 : 5, 5);
   if (is_float(dtype) && v["operation"] != 0 && v["operation"] != 4) data[3] = data[columns + 1] = NAN;
-  const Reals seed = dtype == tl::boolean ? whole(rows, 0, 1, 6) : whole(rows, bits ? 0 : -7, bits ? 63 : 7, 6);
+  // The seed of a sum or maximum of magnitudes is one itself.
+  const bool magnitudes = v["operation"] == 3 || v["operation"] == 4;
+  const Reals seed = dtype == tl::boolean ? whole(rows, 0, 1, 6) : whole(rows, bits || magnitudes ? 0 : -7, bits ? 63 : 7, 6);
   Reals want;
   for (int64_t i = 0; i < rows; ++i) {
     Real value = operation.identity;
@@ -117,7 +119,7 @@ Scenario operations(const Values& v) {
     for (int64_t j = 0; j < columns; ++j) value = operation.combine(value, data[i * columns + j]);
     if (seeded) value = operation.combine(value, seed[i]);
     if (dtype == tl::boolean) value = int64_t(value) & 1;
-    want.push_back(is_float(dtype) ? value : wrapped(dtype, value));
+    want.push_back(is_float(dtype) ? rounded(dtype, value) : wrapped(dtype, value));
   }
   s.launch().input(dtype, data).input(dtype, seed).output(dtype, exactly(want));
   return s;

@@ -50,7 +50,7 @@ bool read_options(int argc, char** argv, Options& out) {
 std::vector<Trial> chosen(const Options& options) {
   std::vector<Trial> out;
   for (Trial& trial : options.sample ? sampled_trials() : all_trials())
-    if (trial.text().find(options.filter) != std::string::npos) out.push_back(std::move(trial));
+    if (trial.text().find(options.filter) != std::string::npos && (!trial.row->heavy || options.backend == Backend::cuda)) out.push_back(std::move(trial));
   return out;
 }
 
