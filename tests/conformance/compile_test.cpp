@@ -17,6 +17,8 @@ struct Part {
   int shard;
 };
 
+void PrintTo(const Part& part, std::ostream* out) { *out << part.target << " part " << part.shard; }
+
 std::vector<Part> parts() {
   std::vector<Part> out;
   for (const char* target : {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"})
@@ -37,7 +39,9 @@ std::string fault(tilert_context* context, const Scenario& scenario, const tl::P
     tilert_variant* raw = nullptr;
     tilert_kernel_variant(kernel, i, &raw);
     const tl::Variant variant(raw);
-    PtxasReport report = parse_ptxas_log(variant.info().log);
+    const tilert_variant_info info = variant.info();
+    if (info.compile_nanoseconds == 0) continue;  // fetched: an earlier variant gave the same source
+    PtxasReport report = parse_ptxas_log(info.log);
     Binary binary;
     binary.resources = std::move(report.resources);
     binary.performance_notes = std::move(report.notes);

@@ -12,6 +12,8 @@ struct Row {
   size_t index;
 };
 
+void PrintTo(const Row& row, std::ostream* out) { *out << all_cases()[row.index].number << " " << all_cases()[row.index].name; }
+
 std::vector<Row> rows(Backend backend) {
   std::vector<Row> out;
   for (size_t i = 0; i < all_cases().size(); ++i) out.push_back({backend, i});
