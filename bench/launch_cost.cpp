@@ -13,13 +13,7 @@
 
 namespace {
 
-// The part of the driver's interface that the comparison needs, in its own layout.
-struct LaunchConfig {
-  unsigned grid[3], block[3], shared_bytes;
-  void* stream;
-  void* attributes;
-  unsigned attribute_count;
-};
+// The part of the driver's interface that the comparison needs.
 using MemAlloc = int (*)(uint64_t*, size_t);
 using Synchronize = int (*)();
 using LaunchKernel = int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**);
@@ -33,6 +27,12 @@ struct Driver {
 Driver open_driver() {
   void* library = dlopen("libcuda.so.1", RTLD_NOW);
   if (!library) return {};
+  // tilert leaves the thread's current context as it is; the driver's own calls here need one.
+  void* context = nullptr;
+  const auto initialize = reinterpret_cast<int (*)(unsigned)>(dlsym(library, "cuInit"));
+  const auto retain = reinterpret_cast<int (*)(void**, int)>(dlsym(library, "cuDevicePrimaryCtxRetain"));
+  const auto make_current = reinterpret_cast<int (*)(void*)>(dlsym(library, "cuCtxSetCurrent"));
+  if (initialize(0) != 0 || retain(&context, 0) != 0 || make_current(context) != 0) return {};
   return {reinterpret_cast<MemAlloc>(dlsym(library, "cuMemAlloc_v2")), reinterpret_cast<Synchronize>(dlsym(library, "cuCtxSynchronize")),
           reinterpret_cast<LaunchKernel>(dlsym(library, "cuLaunchKernel"))};
 }
@@ -107,8 +107,11 @@ void compare(const Driver& driver, const tl::Context& context, const tl::Device&
   alignas(64) unsigned char bytes[4096];
   record.parameters = bytes;
   record.parameter_bytes = sizeof bytes;
+  tilert_launch_failure failure{};
+  failure.struct_size = sizeof failure;
+  info.failure = &failure;
   if (tilert_launch_export(&info, &record) != TILERT_OK) {
-    std::printf("export failed\n");
+    std::printf("export failed: %s\n", failure.message);
     return;
   }
   std::vector<double> ours, bare;

@@ -51,7 +51,11 @@ TL_DEV T tl_erf(T x) { return tl_from_float<T>(erff(tl_float(x))); }
 
 //@ tl_sigmoid
 template <class T>
-TL_DEV T tl_sigmoid(T x) { return tl_from_float<T>(__fdiv_rn(1.0f, 1.0f + expf(-tl_float(x)))); }
+TL_DEV T tl_sigmoid(T x) {
+  // e is at most 1: no overflow hides small results.
+  const float f = tl_float(x), e = expf(-fabsf(f));
+  return tl_from_float<T>(__fdiv_rn(f < 0.0f ? e : 1.0f, 1.0f + e));
+}
 
 //@ tl_pow
 template <class T>
