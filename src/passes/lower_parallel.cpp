@@ -179,7 +179,8 @@ void ElementWise::loop_over_registers() {
     set_coordinates(first);
     store_vectors();
   };
-  if (in_registers || steps <= 32) low_.unrolled(steps, body);
+  // Register indices must be constants; elsewhere a long straight line only costs registers and time to compile.
+  if (in_registers || steps <= 8) low_.unrolled(steps, body);
   else low_.serial(steps, body);
 }
 
