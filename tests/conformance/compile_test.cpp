@@ -73,10 +73,10 @@ TEST_P(EveryTarget, CompilesTheSampleWithACleanLog) {
   EXPECT_GE(compiled, 10);
 }
 
-std::string test_name(const testing::TestParamInfo<Part>& info) {
+std::string part_name(const testing::TestParamInfo<Part>& info) {
   return std::string(info.param.target) + "_part_" + std::to_string(info.param.shard);
 }
-INSTANTIATE_TEST_SUITE_P(Nvrtc, EveryTarget, testing::ValuesIn(parts()), test_name);
+INSTANTIATE_TEST_SUITE_P(Nvrtc, EveryTarget, testing::ValuesIn(parts()), part_name);
 
 }  // namespace
 }  // namespace tilert::conformance

@@ -15,7 +15,7 @@
 namespace tilert::conformance {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 struct Options {
   Backend backend = Backend::cuda;
@@ -54,8 +54,8 @@ std::vector<Trial> chosen(const Options& options) {
   return out;
 }
 
-void write_json(const std::string& path, const Json& json) {
-  if (!path.empty()) std::ofstream(path) << json.dump(1, ' ', false, Json::error_handler_t::replace) << "\n";
+void write_json(const std::string& path, const OrderedJson& json) {
+  if (!path.empty()) std::ofstream(path) << json.dump(1, ' ', false, OrderedJson::error_handler_t::replace) << "\n";
 }
 
 // The sources of one trial's programs for a target, generated and not compiled.
@@ -82,7 +82,7 @@ std::string sources_of(tilert_context* context, const Trial& trial, const char* 
 int list_sources(const Options& options) {
   auto context = test_context();
   if (!context) return std::fprintf(stderr, "%s\n", context.error().text().c_str()), 2;
-  Json trials = Json::object();
+  OrderedJson trials = OrderedJson::object();
   std::string all;
   for (const Trial& trial : chosen(options)) {
     const std::string digest = sha256_hex(sources_of(context->get(), trial, options.sources.c_str()));
@@ -109,7 +109,7 @@ int run(const Options& options) {
   const std::vector<Trial> trials = chosen(options);
   Machines machine;
   size_t wrong = 0, number = 0;
-  Json rows = Json::array();
+  OrderedJson rows = OrderedJson::array();
   const auto told = [&](size_t i, const Report& report) {
     const Outcome& o = report.outcome;
     ++number;
