@@ -41,6 +41,7 @@ class ElementWise {
   void set_coordinates(ir::Expr reg);
   ir::Expr inside_extents();
   ir::Expr value(ir::Expr e);
+  // Null entries (bounds that a copy does not give) stay null.
   std::vector<ir::Expr> values(const std::vector<ir::Expr>& exprs);
   ir::Expr bounds_condition(const ir::Access& access, const std::vector<ir::Expr>& indices);
   ir::Expr safe_value(const ir::Access& access);

@@ -257,7 +257,13 @@ Status Lower::statement(const StmtPtr& s) {
           [&](const Alloc& a) -> Status {
             const Buffer b = program().buffer(a.buffer);
             if (b.scope == Scope::fragment) {
-              lowered_[a.buffer] = registers(b.dtype, fragment_map(a.buffer).registers(), "fragment");
+              const FragmentMap map = fragment_map(a.buffer);
+              const BufferId regs = lowered_[a.buffer] = registers(b.dtype, map.registers(), "fragment");
+              // Registers beyond the logical shape are read by reductions, which drop them: they hold something.
+              if (map.padded_shape() != map.shape())
+                group(comment("excess"), [&] {
+                  unrolled(map.registers(), [&](Expr r) { store({regs, {r}}, arena().constant(b.dtype, 0)); });
+                });
             } else if (b.scope == Scope::shared) {
               declare_shared(a.buffer);
             } else {

@@ -203,7 +203,7 @@ Expr ElementWise::value(Expr e) { return low_.simplify(substitute(low_.arena(), 
 
 std::vector<Expr> ElementWise::values(const std::vector<Expr>& exprs) {
   std::vector<Expr> out;
-  for (Expr e : exprs) out.push_back(value(e));
+  for (Expr e : exprs) out.push_back(e ? value(e) : nullptr);
   return out;
 }
 
