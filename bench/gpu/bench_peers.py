@@ -1,6 +1,6 @@
 """Products and attention on a GPU beside the vendor's libraries through PyTorch, in one run.
 
-bench.py [--json FILE]: peers alternate, L2 is flushed before each launch, medians of 20, random data; everything timed is
+bench_peers.py [--json FILE]: peers alternate, L2 is flushed before each launch, medians of 20, random data; everything timed is
 checked against float64 first. TILERT_LIBRARY names libtilert.so.0.
 """
 
