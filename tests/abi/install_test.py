@@ -36,7 +36,7 @@ def install(cmake, build, folder):
 
 def by_find_package(cmake, consumer, prefix, folder):
     build = os.path.join(folder, "consumer")
-    run(cmake, "-S", consumer, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run(cmake, "-G", "Ninja", "-S", consumer, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
     run(cmake, "--build", build)
     return [run(os.path.join(build, name)) for name in ("consumer_c", "consumer_cpp")]
 
