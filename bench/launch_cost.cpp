@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "tilert.hpp"
@@ -14,14 +14,13 @@
 namespace {
 
 // The part of the driver's interface that the comparison needs.
-using MemAlloc = int (*)(uint64_t*, size_t);
-using Synchronize = int (*)();
-using LaunchKernel = int (*)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**);
-
 struct Driver {
-  MemAlloc alloc;
-  Synchronize synchronize;
-  LaunchKernel launch;
+  int (*alloc)(uint64_t*, size_t) = nullptr;
+  int (*synchronize)() = nullptr;
+  int (*stream_create)(void**, unsigned) = nullptr;
+  int (*is_capturing)(void*, int*) = nullptr;
+  int (*current_context)(void**) = nullptr;
+  int (*launch)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**, void**) = nullptr;
 };
 
 Driver open_driver() {
@@ -33,8 +32,17 @@ Driver open_driver() {
   const auto retain = reinterpret_cast<int (*)(void**, int)>(dlsym(library, "cuDevicePrimaryCtxRetain"));
   const auto make_current = reinterpret_cast<int (*)(void*)>(dlsym(library, "cuCtxSetCurrent"));
   if (initialize(0) != 0 || retain(&context, 0) != 0 || make_current(context) != 0) return {};
-  return {reinterpret_cast<MemAlloc>(dlsym(library, "cuMemAlloc_v2")), reinterpret_cast<Synchronize>(dlsym(library, "cuCtxSynchronize")),
-          reinterpret_cast<LaunchKernel>(dlsym(library, "cuLaunchKernel"))};
+  Driver driver;
+  const auto find = [&](auto& entry, const char* name) {
+    entry = reinterpret_cast<std::remove_reference_t<decltype(entry)>>(dlsym(library, name));
+  };
+  find(driver.alloc, "cuMemAlloc_v2");
+  find(driver.synchronize, "cuCtxSynchronize");
+  find(driver.stream_create, "cuStreamCreate");
+  find(driver.is_capturing, "cuStreamIsCapturing");
+  find(driver.current_context, "cuCtxGetCurrent");
+  find(driver.launch, "cuLaunchKernel");
+  return driver;
 }
 
 tl::Program matmul(bool tensor_maps) {
@@ -65,11 +73,11 @@ tl::Program matmul(bool tensor_maps) {
 }
 
 template <class F>
-double batch_us(const Driver& driver, F&& launch) {
+double batch_us(const Driver& driver, F&& call) {
   constexpr int kBatch = 200;
   driver.synchronize();
   const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < kBatch; ++i) launch();
+  for (int i = 0; i < kBatch; ++i) call();
   const double us = std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
   driver.synchronize();
   return us / kBatch;
@@ -80,52 +88,88 @@ double median(std::vector<double> all) {
   return all[all.size() / 2];
 }
 
-void compare(const Driver& driver, const tl::Context& context, const tl::Device& device, bool tensor_maps) {
-  const int64_t n = 128;
-  const tl::Loaded loaded = context.try_kernel(matmul(tensor_maps), {}, {{"M", n}, {"N", n}, {"K", n}}).value().try_prepare(device).value();
-  int64_t shape[2] = {n, n};
-  tilert_argument arguments[3] = {};
-  for (tilert_argument& a : arguments) {
-    uint64_t pointer = 0;
-    driver.alloc(&pointer, n * n * 2);
-    a.kind = TILERT_ARGUMENT_TENSOR;
-    a.dtype = TILERT_BF16;
-    a.data = reinterpret_cast<void*>(pointer);
-    a.ndim = 2;
-    a.shape = shape;
+// The three buffers and the launch that takes them.
+struct Launch {
+  Launch(const Driver& driver, const tl::Loaded& loaded, void* stream) {
+    for (tilert_argument& a : arguments) {
+      uint64_t pointer = 0;
+      driver.alloc(&pointer, kSize * kSize * 2);
+      a.kind = TILERT_ARGUMENT_TENSOR;
+      a.dtype = TILERT_BF16;
+      a.data = reinterpret_cast<void*>(pointer);
+      a.ndim = 2;
+      a.shape = shape;
+    }
+    info.struct_size = sizeof info;
+    info.loaded = loaded.get();
+    info.arguments = arguments;
+    info.argument_count = 3;
+    info.dims = dims;
+    info.dim_count = 3;
+    info.stream = stream;
+    info.failure = &failure;
+    failure.struct_size = sizeof failure;
+    record.struct_size = sizeof record;
   }
-  int64_t dims[3] = {n, n, n};
+
+  bool export_parameters() {
+    record.parameters = bytes;
+    record.parameter_bytes = sizeof bytes;
+    record.parameter_offsets = offsets;
+    record.parameter_offset_count = 16;
+    return tilert_launch_export(&info, &record) == TILERT_OK;
+  }
+
+  static constexpr int64_t kSize = 128;
+  int64_t shape[2] = {kSize, kSize};
+  int64_t dims[3] = {kSize, kSize, kSize};
+  tilert_argument arguments[3] = {};
   tilert_launch_info info{};
-  info.struct_size = sizeof info;
-  info.loaded = loaded.get();
-  info.arguments = arguments;
-  info.argument_count = 3;
-  info.dims = dims;
-  info.dim_count = 3;
-  tilert_launch_record record{};
-  record.struct_size = sizeof record;
-  alignas(64) unsigned char bytes[4096];
-  record.parameters = bytes;
-  record.parameter_bytes = sizeof bytes;
   tilert_launch_failure failure{};
-  failure.struct_size = sizeof failure;
-  info.failure = &failure;
-  if (tilert_launch_export(&info, &record) != TILERT_OK) {
-    std::printf("export failed: %s\n", failure.message);
+  tilert_launch_record record{};
+  uint32_t offsets[16] = {};
+  alignas(64) unsigned char bytes[4096];
+};
+
+void compare(const Driver& driver, const tl::Context& context, const tl::Device& device, bool tensor_maps, bool own_stream) {
+  const int64_t n = Launch::kSize;
+  const tl::Loaded loaded = context.try_kernel(matmul(tensor_maps), {}, {{"M", n}, {"N", n}, {"K", n}}).value().try_prepare(device).value();
+  void* stream = nullptr;
+  if (own_stream) driver.stream_create(&stream, 1);
+  Launch launch(driver, loaded, stream);
+  if (!launch.export_parameters()) {
+    std::printf("export failed: %s\n", launch.failure.message);
     return;
   }
-  std::vector<double> ours, bare;
-  size_t size = record.parameter_bytes;
-  void* extra[] = {reinterpret_cast<void*>(1), bytes, reinterpret_cast<void*>(2), &size, nullptr};
-  for (int round = 0; round < 30; ++round) {
-    ours.push_back(batch_us(driver, [&] { tilert_launch(&info); }));
-    bare.push_back(batch_us(driver, [&] {
-      driver.launch(record.function, record.grid[0], record.grid[1], record.grid[2], record.block[0], record.block[1], record.block[2],
-                    record.shared_bytes, nullptr, nullptr, extra);
+  const tilert_launch_record bare = launch.record;
+  void* parameters[16];
+  for (uint32_t i = 0; i < bare.parameter_count; ++i) parameters[i] = launch.bytes + launch.offsets[i];
+  size_t bytes = bare.parameter_bytes;
+  void* packed[] = {reinterpret_cast<void*>(1), launch.bytes, reinterpret_cast<void*>(2), &bytes, nullptr};
+  std::vector<double> ours, driver_call, packed_call, export_call, capture, context_query;
+  for (int round = 0; round < 40; ++round) {
+    ours.push_back(batch_us(driver, [&] { tilert_launch(&launch.info); }));
+    driver_call.push_back(batch_us(driver, [&] {
+      driver.launch(bare.function, bare.grid[0], bare.grid[1], bare.grid[2], bare.block[0], bare.block[1], bare.block[2],
+                    bare.shared_bytes, stream, parameters, nullptr);
     }));
+    packed_call.push_back(batch_us(driver, [&] {
+      driver.launch(bare.function, bare.grid[0], bare.grid[1], bare.grid[2], bare.block[0], bare.block[1], bare.block[2],
+                    bare.shared_bytes, stream, nullptr, packed);
+    }));
+    int capturing = 0;
+    void* current = nullptr;
+    capture.push_back(batch_us(driver, [&] { driver.is_capturing(stream, &capturing); }));
+    context_query.push_back(batch_us(driver, [&] { driver.current_context(&current); }));
+    export_call.push_back(batch_us(driver, [&] { launch.export_parameters(); }));
   }
-  std::printf("%s: tilert_launch %.2f us, cuLaunchKernel %.2f us, beyond it %.2f us\n", tensor_maps ? "three tensor maps" : "three pointers",
-              median(ours), median(bare), median(ours) - median(bare));
+  std::printf("%s, %s stream: tilert_launch %.2f us, cuLaunchKernel %.2f us (parameters packed by"
+              " the caller: %.2f), beyond it %.2f us (%.2f)"
+              " (checks and parameters %.3f, cuStreamIsCapturing %.3f, cuCtxGetCurrent %.3f)\n",
+              tensor_maps ? "three tensor maps" : "three pointers", own_stream ? "own" : "legacy", median(ours),
+              median(driver_call), median(packed_call), median(ours) - median(driver_call), median(ours) - median(packed_call),
+              median(export_call), median(capture),
+              median(context_query));
 }
 
 }  // namespace
@@ -138,6 +182,6 @@ int main() {
   }
   const tl::Context context = tl::Context::create().value();
   const tl::Device device = context.try_cuda().value();
-  compare(driver, context, device, false);
-  compare(driver, context, device, true);
+  for (const bool own_stream : {false, true})
+    for (const bool tensor_maps : {false, true}) compare(driver, context, device, tensor_maps, own_stream);
 }

@@ -25,7 +25,7 @@ namespace tilert::capi {
 // release there leaks it, since threads and driver contexts that it holds are gone.
 struct HandleBase {
   std::atomic<uint32_t> references{1};
-  const uint32_t generation = runtime::fork_generation();
+  const uint32_t generation = runtime::watch_forks();
 
   bool forked() const { return generation != runtime::fork_generation(); }
 };

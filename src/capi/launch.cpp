@@ -32,24 +32,11 @@ const char* normalize(const T* in, T& copy) noexcept {
   return nullptr;
 }
 
-// What holds before the runtime looks at a launch.
+// What the runtime takes for granted.
 tilert_status check_launch(const tilert_launch_info& info) noexcept {
   tilert_launch_failure* const failure = info.failure;
   if (failure && failure->struct_size < sizeof(tilert_launch_failure)) return TILERT_INVALID_ARGUMENT;
   if (!info.loaded) return refuse_launch(failure, TILERT_INVALID_ARGUMENT, "loaded is NULL: tilert_prepare makes one");
-  if (info.loaded->forked())
-    return refuse_launch(failure, TILERT_FORKED,
-                         "the loaded kernel was made before fork(): prepare a new one in the child");
-  if (info.flags & ~uint32_t{TILERT_LAUNCH_DEBUG_POINTERS})
-    return refuse_launch(failure, TILERT_INVALID_ARGUMENT, "unknown flags");
-  if (info.record || info.record_bytes)
-    return refuse_launch(
-        failure, TILERT_UNSUPPORTED,
-        "this version keeps no launch record: leave record NULL, descriptors are encoded on the stack");
-  if (info.argument_count && !info.arguments)
-    return refuse_launch(failure, TILERT_INVALID_ARGUMENT, "arguments is NULL");
-  if (info.attribute_count && !info.attributes)
-    return refuse_launch(failure, TILERT_INVALID_ARGUMENT, "attributes is NULL");
   return TILERT_OK;
 }
 

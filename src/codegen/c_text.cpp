@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+#include <unordered_map>
+
 namespace tilert::codegen {
 
 using namespace ir;
@@ -29,14 +32,38 @@ void CText::line(const std::string& text) {
   out_ += '\n';
 }
 
-std::string CText::var(VarId id) const {
-  return fmt::format("v{}", var_numbers_.try_emplace(id, var_numbers_.size()).first->second);
-}
+// A name in the text until take() numbers it: the id between marks that no source has.
+namespace {
+constexpr char kMark = '\1';
+
+std::string marked(char kind, uint32_t id) { return fmt::format("{}{}{}{}", kMark, kind, id, kMark); }
+}  // namespace
+
+std::string CText::var(VarId id) const { return marked('v', id); }
 
 std::string CText::buffer(BufferId id) const {
   const Buffer& b = program_.buffer(id);
-  const size_t number = buffer_numbers_.try_emplace(id, buffer_numbers_.size()).first->second;
-  return fmt::format("{}{}", b.scope == Scope::global ? 'p' : b.scope == Scope::shared ? 's' : 'r', number);
+  return marked(b.scope == Scope::global ? 'p' : b.scope == Scope::shared ? 's' : 'r', id);
+}
+
+// By where names stand in the text, not by when they were asked for: in what order the arguments of one call are
+// evaluated is the compiler's choice.
+std::string CText::take() {
+  std::unordered_map<std::string_view, size_t> vars, buffers;
+  const std::string_view in = out_;
+  std::string text;
+  size_t at = 0;
+  for (size_t mark = in.find(kMark); mark != std::string_view::npos; mark = in.find(kMark, at)) {
+    const size_t end = in.find(kMark, mark + 1);
+    const char kind = in[mark + 1];
+    auto& numbers = kind == 'v' ? vars : buffers;
+    const size_t number = numbers.try_emplace(in.substr(mark + 2, end - mark - 2), numbers.size()).first->second;
+    text += in.substr(at, mark - at);
+    text += fmt::format("{}{}", kind, number);
+    at = end + 1;
+  }
+  text += in.substr(at);
+  return text;
 }
 
 std::string CText::element(const Access& access) const {

@@ -4,7 +4,6 @@
 
 #include <functional>
 #include <string>
-#include <unordered_map>
 
 #include "ir/program.h"
 
@@ -23,10 +22,11 @@ class CText {
   void line(const std::string& text);  // at the present indent
   void open(const std::string& text) { line(text); ++indent_; }
   void close() { --indent_; line("}"); }
-  std::string take() { return std::move(out_); }
+  // The text. Variables and buffers are numbered in the order in which it first names them, so that what a program
+  // declares and does not use leaves no trace.
+  std::string take();
 
-  // Variables and buffers are numbered in the order in which the text first names them, so that what a program declares
-  // and does not use leaves no trace.
+  // Names to put into lines; they have no meaning elsewhere.
   std::string var(ir::VarId id) const;
   std::string buffer(ir::BufferId id) const;
   std::string element(const ir::Access& access) const;  // lvalue
@@ -45,8 +45,6 @@ class CText {
 
   const ir::Program& program_;
   std::function<bool(ir::Expr)> narrow_;
-  mutable std::unordered_map<ir::VarId, size_t> var_numbers_;
-  mutable std::unordered_map<ir::BufferId, size_t> buffer_numbers_;
   std::string out_;
   int indent_ = 0;
 };

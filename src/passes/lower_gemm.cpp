@@ -129,7 +129,7 @@ class GemmLowering {
 
   Expr load_or_zero(const Matrix& matrix, Expr row, Expr column, Expr condition, DType to) {
     Arena& arena = low_.arena();
-    const DType operand = gemm_operand_dtype(low_.program(), gemm_);
+    const DType operand = operand_dtype(low_.program(), gemm_);
     const auto value = [&] { return arena.cast(arena.cast(low_.read(element(matrix, row, column), "x"), operand), to); };
     if (!condition) return value();
     const BufferId box = low_.scalar(to, "x");

@@ -3,71 +3,34 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
+#include "ir/semantics.h"
 #include "layout/conversion.h"
 #include "layout/fragment_builders.h"
 #include "layout/reduce_plan.h"
 #include "passes/element_wise.h"
 #include "passes/layouts.h"
-#include "passes/reduce_op.h"
 
 namespace tilert::passes {
 
 using namespace ir;
 
-DType reduce_dtype(DType destination) {
-  return destination == DType::f16 || destination == DType::bf16 ? DType::f32 : destination;
-}
-
-Expr reduce_identity(Arena& arena, ReduceOp op, DType dtype) {
-  const bool is_float = dtype_is_float(dtype);
-  const double infinity = std::numeric_limits<double>::infinity();
-  const int bits = dtype_bits(dtype);
-  const int64_t least = bits >= 64 ? INT64_MIN : -(int64_t{1} << (bits - 1));
-  switch (op) {
-    case ReduceOp::sum: case ReduceOp::abssum: case ReduceOp::absmax: case ReduceOp::bit_or: case ReduceOp::bit_xor:
-      return arena.constant(dtype, 0);
-    case ReduceOp::prod: return arena.number(dtype, 1);
-    case ReduceOp::max: case ReduceOp::max_nan:
-      if (dtype == DType::boolean) return arena.boolean(false);
-      return is_float ? arena.number(dtype, -infinity) : arena.constant(dtype, static_cast<uint64_t>(least));
-    case ReduceOp::min: case ReduceOp::min_nan:
-      if (dtype == DType::boolean) return arena.boolean(true);
-      return is_float ? arena.number(dtype, infinity) : arena.constant(dtype, static_cast<uint64_t>(~least));
-    case ReduceOp::bit_and: return arena.constant(dtype, dtype == DType::boolean ? 1 : ~uint64_t{0});
-  }
-  return nullptr;
-}
-
-Expr reduce_combine(Arena& arena, ReduceOp op, Expr a, Expr b) {
-  switch (op) {
-    case ReduceOp::sum: case ReduceOp::abssum: return arena.make(Op::add, {a, b});
-    case ReduceOp::prod: return arena.make(Op::mul, {a, b});
-    case ReduceOp::max: case ReduceOp::absmax:
-      return a->dtype == DType::boolean ? arena.make(Op::logical_or, {a, b}) : arena.make(Op::max, {a, b});
-    case ReduceOp::min: return a->dtype == DType::boolean ? arena.make(Op::logical_and, {a, b}) : arena.make(Op::min, {a, b});
-    case ReduceOp::max_nan: return arena.make(Op::max_nan, {a, b});
-    case ReduceOp::min_nan: return arena.make(Op::min_nan, {a, b});
-    case ReduceOp::bit_and: return arena.make(Op::bit_and, {a, b});
-    case ReduceOp::bit_or: return arena.make(Op::bit_or, {a, b});
-    case ReduceOp::bit_xor: return arena.make(Op::bit_xor, {a, b});
-  }
-  return nullptr;
-}
-
-Expr reduce_element(Arena& arena, ReduceOp op, Expr x, DType dtype) {
-  x = arena.cast(x, dtype);
-  const bool magnitude = op == ReduceOp::absmax || op == ReduceOp::abssum;
-  return magnitude && x->dtype != DType::boolean ? arena.make(Op::abs, {x}) : x;
-}
-
 namespace {
+
+Expr identity(Arena& arena, ReduceOp op, DType dtype) { return arena.constant(dtype, reduce_identity(op, dtype)); }
+
+Expr combine(Arena& arena, ReduceOp op, Expr a, Expr b) { return arena.make(reduce_combine(op), {a, b}); }
+
+// What an element adds to the accumulator.
+Expr taken(Arena& arena, ReduceOp op, Expr x, DType dtype) {
+  x = arena.cast(x, dtype);
+  return reduce_takes_absolute(op) ? arena.make(Op::abs, {x}) : x;
+}
 
 class ReduceLowering {
  public:
   ReduceLowering(Lower& low, const Reduce& reduce)
-      : low_(low), arena_(low.arena()), reduce_(reduce), dtype_(reduce_dtype(low.program().buffer(reduce.dst.buffer).dtype)) {}
+      : low_(low), arena_(low.arena()), reduce_(reduce), dtype_(reduce_accumulator(low.program().buffer(reduce.dst.buffer).dtype)) {}
 
   Status run() {
     TILERT_ASSIGN(const BufferId source, whole_fragment());
@@ -112,10 +75,10 @@ class ReduceLowering {
     const BufferId regs = low_.fragment_registers(source);
     const int64_t extent = map.shape()[static_cast<size_t>(reduce_.dim)];
     const auto element = [&](int64_t reg) {
-      Expr x = reduce_element(arena_, reduce_.op, low_.read({regs, {low_.index(reg)}}, "x"), dtype_);
+      Expr x = taken(arena_, reduce_.op, low_.read({regs, {low_.index(reg)}}, "x"), dtype_);
       if (!plan_.excess) return x;
       const Expr at = low_.coordinate(map, reduce_.dim, low_.index(reg));
-      return low_.simplify(arith::select(arena_, arith::lt(arena_, at, extent), x, reduce_identity(arena_, reduce_.op, dtype_)));
+      return low_.simplify(arith::select(arena_, arith::lt(arena_, at, extent), x, identity(arena_, reduce_.op, dtype_)));
     };
     for (size_t r = 0; r < plan_.source_base.size(); ++r) {
       // Four sums side by side, so that no chain of dependent operations is longer than a quarter.
@@ -123,10 +86,10 @@ class ReduceLowering {
       for (size_t f = 0; f < plan_.fold_offsets.size(); ++f) {
         const Expr x = element(plan_.source_base[r] + plan_.fold_offsets[f]);
         if (f < 4) lanes.push_back(x);
-        else lanes[f % 4] = low_.let(reduce_combine(arena_, reduce_.op, lanes[f % 4], x), "sum");
+        else lanes[f % 4] = low_.let(combine(arena_, reduce_.op, lanes[f % 4], x), "sum");
       }
       Expr total = lanes[0];
-      for (size_t i = 1; i < lanes.size(); ++i) total = reduce_combine(arena_, reduce_.op, total, lanes[i]);
+      for (size_t i = 1; i < lanes.size(); ++i) total = combine(arena_, reduce_.op, total, lanes[i]);
       low_.store({values, {low_.index(static_cast<int64_t>(r))}}, total);
     }
   }
@@ -136,7 +99,7 @@ class ReduceLowering {
     low_.unrolled(plan_.partial.registers(), [&](Expr r) {
       for (int64_t mask : plan_.lane_xor) {
         low_.call(Primitive::shuffle_xor, {registers_arg(other, low_.index(0), 1), registers_arg(values, r, 1), value_arg(low_.index(mask))});
-        low_.store({values, {r}}, reduce_combine(arena_, reduce_.op, low_.read({values, {r}}, "x"), low_.read({other, {low_.index(0)}}, "y")));
+        low_.store({values, {r}}, combine(arena_, reduce_.op, low_.read({values, {r}}, "x"), low_.read({other, {low_.index(0)}}, "y")));
       }
     });
   }
@@ -146,7 +109,7 @@ class ReduceLowering {
     const BufferId parts = low_.fragment_registers(reduce_.dst.buffer);
     low_.group(low_.comment("reduce, own part"), [&] {
       low_.unrolled(plan_.partial.registers(), [&](Expr r) {
-        low_.store({parts, {r}}, reduce_combine(arena_, reduce_.op, low_.read({parts, {r}}, "x"), low_.read({values, {r}}, "y")));
+        low_.store({parts, {r}}, combine(arena_, reduce_.op, low_.read({parts, {r}}, "x"), low_.read({values, {r}}, "y")));
       });
     });
     return {};
@@ -186,7 +149,7 @@ class ReduceLowering {
           Expr total = low_.read({box, {place}}, "x");
           for (int64_t p = 1; p < plan_.parts; ++p) {
             const Expr next = low_.read({box, {low_.simplify(arith::add(arena_, place, p * elements))}}, "x");
-            total = reduce_combine(arena_, reduce_.op, total, next);
+            total = combine(arena_, reduce_.op, total, next);
           }
           low_.store({values, {r}}, total);
         });
@@ -230,7 +193,7 @@ class ReduceLowering {
     };
     Expr value = read(total, points);
     if (reduce_.accumulate)
-      value = reduce_combine(arena_, reduce_.op, reduce_element(arena_, reduce_.op, read(dst.buffer, places), dtype_), value);
+      value = combine(arena_, reduce_.op, taken(arena_, reduce_.op, read(dst.buffer, places), dtype_), value);
     loop.body.push_back(make_stmt(Store{{dst.buffer, places}, arena_.cast(value, to.dtype)}));
     const FragmentMap map = to.scope == Scope::fragment ? low_.fragment_map(dst.buffer) : plan_.result;
     return ElementWise(low_, loop, map, low_.comment("reduce, result"), {}).run();

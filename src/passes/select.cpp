@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "ir/semantics.h"
 #include "ir/visit.h"
 
 namespace tilert::passes {
@@ -115,7 +116,7 @@ Result<GemmPlan> plan_gemm(const Program& program, const Kernel& kernel, const P
   plan.m = m;
   plan.n = n;
   plan.k = gemm.trans_a ? a0 : a1;
-  const DType operand = gemm_operand_dtype(program, gemm), result = program.buffer(gemm.c.buffer).dtype;
+  const DType operand = operand_dtype(program, gemm), result = program.buffer(gemm.c.buffer).dtype;
   for (const Atom* atom : atoms_for(context.target, operand, operand, result)) {
     if (atom->is_wgmma() || !primitive_from_name(mma_primitive(*atom)) || threads % 32 != 0) continue;
     plan.path = GemmPlan::Path::mma;
@@ -134,9 +135,8 @@ Result<GemmPlan> plan_gemm(const Program& program, const Kernel& kernel, const P
 
 }  // namespace
 
-DType gemm_operand_dtype(const Program& program, const Gemm& gemm) {
-  const DType a = program.buffer(gemm.a.buffer).dtype, b = program.buffer(gemm.b.buffer).dtype;
-  return dtype_bits(b) < dtype_bits(a) ? b : a;
+DType operand_dtype(const Program& program, const Gemm& gemm) {
+  return gemm_operand_dtype(program.buffer(gemm.a.buffer).dtype, program.buffer(gemm.b.buffer).dtype);
 }
 
 std::pair<int64_t, int64_t> matrix_extents(const Region& region) {

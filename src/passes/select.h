@@ -12,8 +12,8 @@ namespace tilert::passes {
 
 Result<Module> select(Module module, const PassContext& context);
 
-// The dtype in which both operands of a product enter: their own, else the narrower of the two.
-DType gemm_operand_dtype(const ir::Program& program, const ir::Gemm& gemm);
+// The dtype in which both operands of a product enter (ir/semantics.h).
+DType operand_dtype(const ir::Program& program, const ir::Gemm& gemm);
 
 // Who holds the accumulator of a planned product.
 FragmentMap gemm_accumulator_map(const GemmPlan& plan, int threads);

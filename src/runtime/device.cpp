@@ -12,7 +12,7 @@ namespace tilert::runtime {
 
 Result<std::shared_ptr<Device>> Device::open(DeviceOptions options) {
   std::shared_ptr<Device> device(new Device);
-  device->generation_ = fork_generation();
+  device->generation_ = watch_forks();
   switch (options.kind) {
     case DeviceKind::cpu: TILERT_TRY(device->open_cpu(options)); return device;
     case DeviceKind::cuda: TILERT_TRY(device->open_cuda(options)); return device;

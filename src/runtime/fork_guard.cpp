@@ -3,21 +3,18 @@
 
 #include <pthread.h>
 
-#include <atomic>
-
 namespace tilert::runtime {
+
+std::atomic<uint32_t> internal::forks{0};
+
 namespace {
-
-std::atomic<uint32_t> generation{0};
-
-void count_fork() { generation.fetch_add(1, std::memory_order_relaxed); }
-
+void count_fork() { internal::forks.fetch_add(1, std::memory_order_relaxed); }
 }  // namespace
 
-uint32_t fork_generation() {
+uint32_t watch_forks() {
   static const int registered = pthread_atfork(nullptr, nullptr, count_fork);
   (void)registered;
-  return generation.load(std::memory_order_relaxed);
+  return fork_generation();
 }
 
 }  // namespace tilert::runtime

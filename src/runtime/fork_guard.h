@@ -2,11 +2,19 @@
 // held do not survive fork, so what was made before it answers FORKED.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace tilert::runtime {
 
-// How often this process was forked into since it began: a relaxed load. The first call registers the handler.
-uint32_t fork_generation();
+namespace internal {
+extern std::atomic<uint32_t> forks;
+}
+
+// How often this process was forked into since watch_forks was called first.
+inline uint32_t fork_generation() { return internal::forks.load(std::memory_order_relaxed); }
+
+// What a new handle remembers: fork_generation, counted from now on at the latest.
+uint32_t watch_forks();
 
 }  // namespace tilert::runtime

@@ -33,6 +33,9 @@ Code check(LaunchState& state) {
     return refuse(info, Code::kUnsupported, -1, -1,
                   "launch records are not supported: leave record NULL, descriptors are encoded at each launch");
   }
+  if (info.attribute_count != 0 && info.attributes == nullptr) {
+    return refuse(info, Code::kInvalidArgument, -1, -1, "attributes is NULL, attribute_count {}", info.attribute_count);
+  }
   if (const Code code = resolve(state); code != Code::kOk) return code;
   if ((info.flags & TILERT_LAUNCH_DEBUG_POINTERS) != 0) {
     if (const Code code = check_pointers(state); code != Code::kOk) return code;

@@ -29,9 +29,6 @@ struct Wishes {
 };
 
 Code read_wishes(const tilert_launch_info& info, Wishes* wishes) {
-  if (info.attribute_count != 0 && info.attributes == nullptr) {
-    return refuse(info, Code::kInvalidArgument, -1, -1, "attributes is NULL, attribute_count {}", info.attribute_count);
-  }
   for (uint32_t i = 0; i < info.attribute_count; ++i) {
     const tilert_launch_attribute& attribute = info.attributes[i];
     switch (attribute.id) {

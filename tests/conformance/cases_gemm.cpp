@@ -159,6 +159,46 @@ Scenario shared_tile(const Values& v) {
   return s;
 }
 
+struct OperandTypes {
+  tl::DType a, b;
+};
+constexpr OperandTypes kMixed[] = {{tl::i8, tl::f16}, {tl::f16, tl::i8}, {tl::i8, tl::bf16},   {tl::bf16, tl::i8},
+                                   {tl::i8, tl::f32}, {tl::f32, tl::i8}, {tl::f32, tl::bf16},  {tl::f16, tl::f32},
+                                   {tl::f16, tl::bf16}, {tl::bf16, tl::f16}};
+
+// 40. Operands of two types: an integer becomes the float, a wider float the narrower one. The floats are odd halves, which
+// no integer type holds.
+Scenario two_types(const Values& v) {
+  const Product p = {v["M"], 32, 48, v["trans"] % 2 == 1, v["trans"] / 2 == 1};
+  const OperandTypes types = kMixed[v["types"]];
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto A = p.trans_a ? b.input("A", types.a, {p.k, p.m}) : b.input("A", types.a, {p.m, p.k});
+    auto B = p.trans_b ? b.input("B", types.b, {p.n, p.k}) : b.input("B", types.b, {p.k, p.n});
+    auto C = b.output("C", tl::f32, {p.m, p.n});
+    b.grid({1}, [&](tl::Index) {
+      auto a = p.trans_a ? b.shared(types.a, {p.k, p.m}) : b.shared(types.a, {p.m, p.k});
+      auto w = p.trans_b ? b.shared(types.b, {p.n, p.k}) : b.shared(types.b, {p.k, p.n});
+      auto acc = b.fragment(tl::f32, {p.m, p.n});
+      b.copy(A, a);
+      b.copy(B, w);
+      b.clear(acc);
+      b.gemm(a, w, acc, flags_of(p, false));
+      b.copy(acc, C);
+    });
+  });
+  const auto values = [](tl::DType dtype, int64_t count, int seed) {
+    Reals x = whole(count, -3, 3, seed);
+    for (Real& e : x) e = dtype == tl::i8 ? e : e + Real(0.5);
+    return x;
+  };
+  const Reals a = values(types.a, p.m * p.k, 1), w = values(types.b, p.k * p.n, 2);
+  Reals c, magnitudes;
+  multiply(p, a, w, c, magnitudes);
+  s.launch().input(types.a, a).input(types.b, w).output(tl::f32, exactly(c));
+  return s;
+}
+
 }  // namespace
 
 void add_gemm_cases(std::vector<Case>& to) {
@@ -176,6 +216,7 @@ void add_gemm_cases(std::vector<Case>& to) {
   to.push_back({"39", "the_first_trip_overwrites", {{"pipelined", {0, 1}}, {"nan", {0, 1}}}, first_trip_overwrites});
   to.push_back({"39", "two_products_share_a_tile", {dtypes({tl::f16, tl::bf16})}, shared_tile});
   to.push_back({"40", "int8_over_its_range", {{"M", {64, 128}}, {"N", {8, 64}}, {"K", {32, 64, 40}}, trans, {"random", {0}}, dtypes({tl::i8})}, sizes});
+  to.push_back({"40", "operands_of_two_types", {{"types", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}}, trans, {"M", {16, 40, 64}}}, two_types});
   to.push_back({"40", "bf16", {{"M", {64, 17}}, {"N", {8, 64}}, {"K", {32, 40}}, trans, {"random", {0, 1}}, dtypes({tl::bf16})}, sizes});
 }
 
