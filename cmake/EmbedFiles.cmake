@@ -1,5 +1,8 @@
-# Writes OUT: one raw string per file of FILES, in a table by file name.
-set(text "// Generated from the device files; do not edit.\n#pragma once\n#include <string_view>\nnamespace tilert::device_files {\nstruct File { std::string_view name, text; };\ninline constexpr File kFiles[] = {\n")
+# Writes OUT: one raw string per file of FILES, in a table by file name. NAMESPACE, where given, is in place of device_files.
+if(NOT NAMESPACE)
+  set(NAMESPACE device_files)
+endif()
+set(text "// Generated from the device files; do not edit.\n#pragma once\n#include <string_view>\nnamespace tilert::${NAMESPACE} {\nstruct File { std::string_view name, text; };\ninline constexpr File kFiles[] = {\n")
 foreach(file ${FILES})
   get_filename_component(name ${file} NAME)
   file(READ ${file} body)

@@ -1,0 +1,319 @@
+// Running clusters: arenas, threads, the choice of who runs next, meeting and waiting. Host signals are in faults.cpp.
+#include "emulator/core/machine.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "emulator/core/faults.h"
+
+namespace tilert::emulator {
+namespace {
+
+thread_local Machine* machine = nullptr;
+
+constexpr uint8_t kPoison = 0xff;  // NaN in every float, -1 in every integer
+constexpr uint8_t kCanary = 0x5c;
+
+}  // namespace
+
+const char* fault_name(Fault fault) {
+  static const char* const kNames[] = {"none", "deadlock", "divergence", "race", "misaligned", "out of bounds", "protocol", "unsupported"};
+  return kNames[static_cast<int>(fault)];
+}
+
+Machine::Machine() = default;
+
+Machine::~Machine() {
+  if (arena_map_) munmap(arena_map_, arena_map_bytes_);
+}
+
+Machine& Machine::current() { return *machine; }
+bool Machine::inside() { return machine && machine->self_; }
+
+Report Machine::run(const Launch& launch, const Schedule& schedule) {
+  launch_ = &launch;
+  schedule_ = schedule;
+  random_.seed(schedule.seed);
+  report_ = {};
+  report_.kernel = launch.kernel;
+  threads_per_block_ = launch.block[0] * launch.block[1] * launch.block[2];
+  Machine* const before = std::exchange(machine, this);
+  const Faults faults(*this);
+  if (!make_arena()) record(Fault::unsupported, nullptr, "no memory for the shared arena");
+  const auto clusters = [&](int axis) { return (launch.grid[axis] + launch.cluster[axis] - 1) / launch.cluster[axis]; };
+  for (int axis = 0; axis < 3 && !failed(); ++axis)
+    if (launch.grid[axis] % launch.cluster[axis])
+      record(Fault::unsupported, nullptr, "the grid is no multiple of the cluster along axis " + std::to_string(axis));
+  for (uint32_t z = 0; z < clusters(2); ++z)
+    for (uint32_t y = 0; y < clusters(1); ++y)
+      for (uint32_t x = 0; x < clusters(0) && !failed(); ++x) {
+        const uint32_t origin[3] = {x * launch.cluster[0], y * launch.cluster[1], z * launch.cluster[2]};
+        run_cluster(origin);
+      }
+  machine = before;
+  return report_;
+}
+
+// Each arena ends where a page begins that must not be touched; below it a page of the same kind.
+bool Machine::make_arena() {
+  const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t blocks = launch_->cluster[0] * launch_->cluster[1] * launch_->cluster[2];
+  arena_bytes_ = (launch_->shared_bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+  arena_stride_ = (arena_bytes_ + page - 1) / page * page + page;
+  const size_t bytes = page + blocks * arena_stride_;
+  if (bytes != arena_map_bytes_) {
+    if (arena_map_) munmap(arena_map_, arena_map_bytes_);
+    void* map = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    arena_map_ = map == MAP_FAILED ? nullptr : static_cast<uint8_t*>(map);
+    arena_map_bytes_ = arena_map_ ? bytes : 0;
+    if (!arena_map_) return false;
+  }
+  blocks_.resize(blocks);
+  for (size_t i = 0; i < blocks; ++i) {
+    uint8_t* const begin = arena_map_ + page + i * arena_stride_;
+    mprotect(begin, arena_stride_ - page, PROT_READ | PROT_WRITE);
+    mprotect(begin + arena_stride_ - page, page, PROT_NONE);
+    blocks_[i].rank = static_cast<uint32_t>(i);
+    blocks_[i].arena = begin + arena_stride_ - page - arena_bytes_;
+  }
+  return true;
+}
+
+void Machine::run_cluster(const uint32_t origin[3]) {
+  start_threads(origin);
+  begin_cluster();
+  schedule_all();
+  if (!failed()) finish_cluster();
+  if (!failed()) check_canaries();
+}
+
+void Machine::start_threads(const uint32_t origin[3]) {
+  const auto total = static_cast<uint32_t>(blocks_.size()) * threads_per_block_;
+  const uint32_t warps_per_block = (threads_per_block_ + kLanes - 1) / kLanes;
+  if (threads_.size() != total) threads_ = std::vector<Thread>(total);
+  warps_.resize(warps_per_block * blocks_.size());
+  done_ = 0;
+  for (Block& block : blocks_) {
+    const uint32_t r = block.rank, cx = launch_->cluster[0], cy = launch_->cluster[1];
+    block.id[0] = origin[0] + r % cx;
+    block.id[1] = origin[1] + r / cx % cy;
+    block.id[2] = origin[2] + r / cx / cy;
+    block.first_thread = r * threads_per_block_;
+    block.first_warp = r * warps_per_block;
+    block.barriers.assign(kBarriers, Group());
+    std::memset(block.arena, kPoison, arena_bytes_);
+    std::memset(block.arena + launch_->shared_bytes, kCanary, arena_bytes_ - launch_->shared_bytes);
+    for (uint32_t w = 0; w < warps_per_block; ++w) {
+      Warp& warp = warps_[block.first_warp + w];
+      warp.block = &block;
+      warp.first = block.first_thread + w * kLanes;
+      warp.count = std::min<uint32_t>(kLanes, threads_per_block_ - w * kLanes);
+      warp.ready = warp.count == kLanes ? ~0u : (1u << warp.count) - 1;
+      warp.group = Group();
+      warp.group.expected = warp.count;
+    }
+    for (uint32_t t = 0; t < threads_per_block_; ++t) {
+      Thread& thread = threads_[block.first_thread + t];
+      thread.block = &block;
+      thread.index = t;
+      thread.number = block.first_thread + t;
+      thread.warp = block.first_warp + t / kLanes;
+      thread.state = State::ready;
+      thread.waits_at = nullptr;
+      thread.line = 0;
+      uint8_t* const stack = stacks_.base(thread.number);
+      if (!stack) return record(Fault::unsupported, nullptr, "no memory for the stacks of threads");
+      thread.fiber.prepare(stack, StackPool::kBytes, &Machine::thread_main, this);
+    }
+  }
+}
+
+void Machine::thread_main(void* argument) {
+  auto& self = *static_cast<Machine*>(argument);
+  self.launch_->entry(self.launch_->parameters);
+  Thread& thread = self.self();
+  thread.state = State::done;
+  ++self.done_;
+  self.warps_[thread.warp].ready &= ~(1u << self.lane());
+  thread.fiber.suspend(true);
+}
+
+// Until all threads have ended, or nothing can run and no engine has anything left to land.
+void Machine::schedule_all() {
+  std::vector<uint32_t> order(warps_.size());
+  for (size_t i = 0; i < order.size(); ++i)
+    order[i] = static_cast<uint32_t>(schedule_.backward ? order.size() - 1 - i : i);
+  while (!failed() && done_ < threads_.size()) {
+    bool ran = false;
+    if (schedule_.order == Order::random) std::shuffle(order.begin(), order.end(), random_);
+    for (uint32_t w : order) {
+      // A random warp runs a random while; a greedy one as far as it can.
+      uint64_t turns = schedule_.order == Order::greedy ? ~0ull : schedule_.order == Order::random ? 1 + random_() % 64 : 1;
+      bool moved = false;
+      while (turns-- && run_warp(w)) moved = true;
+      ran |= moved;
+      if (failed()) return;
+      if (moved && schedule_.order == Order::greedy) break;  // the first warp that can run goes first again
+    }
+    if (!ran && !land()) return report_deadlock();
+  }
+}
+
+bool Machine::run_warp(uint32_t index) {
+  Warp& warp = warps_[index];
+  uint32_t left = warp.ready;
+  const bool any = left != 0;
+  while (left && !failed()) {
+    int lane = schedule_.backward ? 31 - std::countl_zero(left) : std::countr_zero(left);
+    if (schedule_.order == Order::random) {
+      const int shift = static_cast<int>(random_() % 32);
+      lane = (std::countr_zero(std::rotr(left, shift)) + shift) % 32;
+    }
+    left &= ~(1u << lane);
+    run_thread(threads_[warp.first + static_cast<uint32_t>(lane)]);
+  }
+  return any && !failed();
+}
+
+void Machine::run_thread(Thread& thread) {
+  ++report_.switches;
+  self_ = &thread;
+  thread.fiber.resume();
+  self_ = nullptr;
+}
+
+void Machine::suspend() {
+  Thread& thread = *self_;
+  thread.state = State::waiting;
+  warps_[thread.warp].ready &= ~(1u << lane());
+  thread.fiber.suspend(false);
+}
+
+void Machine::wait(WaitList& list, const char* what) {
+  self_->waits_at = what;
+  list.threads.push_back(self_);
+  suspend();
+}
+
+void Machine::wake(WaitList& list) {
+  for (Thread* thread : list.threads) make_ready(*thread);
+  list.threads.clear();
+}
+
+void Machine::meet(Group& group, const char* operation, uint64_t tag, void* argument, Complete complete, int slot) {
+  Thread& thread = *self_;
+  if (group.arrived == 0) {
+    group.operation = operation;
+    group.tag = tag;
+    group.line = thread.line;
+    group.members.resize(group.expected);
+    group.arguments.resize(group.expected);
+  } else if (group.tag != tag || std::strcmp(group.operation, operation) != 0) {
+    const Thread& first = *group.first;
+    fail(Fault::divergence, std::string("comes to ") + operation + " while " + describe(first) + " waits at " +
+                                group.operation + " of " + place(group.line) +
+                                (std::strcmp(group.operation, operation) ? "" : ", with other operands or at another place"));
+  }
+  if (group.arrived == 0) group.first = &thread;
+  const size_t at = slot < 0 ? group.arrived : static_cast<size_t>(slot);
+  group.members[at] = &thread;
+  group.arguments[at] = argument;
+  if (++group.arrived < group.expected) {
+    thread.waits_at = operation;
+    suspend();
+    return;
+  }
+  ++report_.collectives;
+  if (complete) complete(*this, group);
+  group.arrived = 0;
+  for (Thread* member : group.members)
+    if (member != &thread) make_ready(*member);
+}
+
+void Machine::meet_warp(const char* operation, uint64_t tag, void* argument, Complete complete) {
+  meet(warp().group, operation, tag, argument, complete, static_cast<int>(lane()));
+}
+
+void Machine::make_ready(Thread& thread) {
+  thread.state = State::ready;
+  thread.waits_at = nullptr;
+  warps_[thread.warp].ready |= 1u << (thread.number - warps_[thread.warp].first);
+}
+
+void Machine::fail(Fault fault, const std::string& what) {
+  record(fault, self_, what);
+  Thread& thread = *self_;
+  thread.state = State::waiting;
+  for (;;) thread.fiber.suspend(false);
+}
+
+void Machine::record(Fault fault, const Thread* at, const std::string& what) {
+  if (failed()) return;
+  report_.fault = fault;
+  report_.text = std::string(fault_name(fault)) + ": kernel " + launch_->kernel;
+  if (at) {
+    const uint32_t* id = at->block->id;
+    report_.text += ", block (" + std::to_string(id[0]) + ", " + std::to_string(id[1]) + ", " + std::to_string(id[2]) +
+                    "), thread " + std::to_string(at->index);
+    if (at->line) report_.text += ", " + place(at->line);
+    report_.line = at->line;
+  }
+  report_.text += ": " + what;
+}
+
+std::string Machine::describe(const Thread& thread) const {
+  std::string out = "thread " + std::to_string(thread.index);
+  if (blocks_.size() > 1) out += " of block " + std::to_string(thread.block->rank) + " of the cluster";
+  return out;
+}
+
+std::string Machine::place(int line) const {
+  const std::string what = launch_->place ? launch_->place(line) : std::string();
+  return "line " + std::to_string(line) + (what.empty() ? "" : " (" + what + ")");
+}
+
+// Groups of threads that wait alike are named once, with their first and last thread.
+void Machine::report_deadlock() {
+  std::string text = "all threads wait";
+  size_t named = 0;
+  for (size_t i = 0; i < threads_.size() && named < 8;) {
+    size_t end = i + 1;
+    const auto alike = [&](const Thread& a, const Thread& b) {
+      return a.state == b.state && a.block == b.block && (a.state == State::done || (a.waits_at == b.waits_at && a.line == b.line));
+    };
+    while (end < threads_.size() && alike(threads_[i], threads_[end])) ++end;
+    const Thread& first = threads_[i];
+    text += named++ ? "; " : ": ";
+    text += end - i == 1 ? describe(first) : "threads " + std::to_string(first.index) + " to " + std::to_string(threads_[end - 1].index) +
+            (blocks_.size() > 1 ? " of block " + std::to_string(first.block->rank) : "");
+    text += first.state == State::done ? " ended" : std::string(" at ") + (first.waits_at ? first.waits_at : "?") + " of " + place(first.line);
+    i = end;
+  }
+  record(Fault::deadlock, nullptr, text);
+  for (const Thread& thread : threads_)
+    if (thread.state == State::waiting) report_.line = report_.line ? report_.line : thread.line;
+}
+
+void Machine::check_canaries() {
+  for (const Block& block : blocks_)
+    for (size_t i = launch_->shared_bytes; i < arena_bytes_; ++i)
+      if (block.arena[i] != kCanary)
+        return record(Fault::out_of_bounds, nullptr, "shared memory was written " + std::to_string(i - launch_->shared_bytes) +
+                      " bytes beyond the block's " + std::to_string(launch_->shared_bytes));
+}
+
+int64_t Machine::arena_offset(const void* address, Block** holder) {
+  const auto* at = static_cast<const uint8_t*>(address);
+  for (Block& block : blocks_) {
+    if (at < block.arena || at >= block.arena + arena_bytes_) continue;
+    if (holder) *holder = &block;
+    return at - block.arena;
+  }
+  return -1;
+}
+
+}  // namespace tilert::emulator

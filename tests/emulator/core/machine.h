@@ -1,0 +1,156 @@
+// Machine: runs a kernel's blocks one after the other (a cluster's together), each thread a fiber, under a schedule.
+// It knows threads, warps, groups that meet, waiting and shared arenas; what an instruction does is not here (cuda/).
+// One machine belongs to one host thread. Failures become a Report; nothing is thrown across fibers.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "emulator/core/fiber.h"
+#include "emulator/core/report.h"
+#include "emulator/core/schedule.h"
+
+namespace tilert::emulator {
+
+struct Launch {
+  std::string kernel;
+  void (*entry)(const uint8_t* parameters) = nullptr;  // runs the kernel's body in the calling fiber
+  const uint8_t* parameters = nullptr;
+  uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
+  uint32_t shared_bytes = 0;
+  // A line of the kernel's text to what it belongs to ("7: product"); may be empty.
+  std::function<std::string(int line)> place;
+};
+
+struct Block;
+struct Thread;
+
+// Threads that wait for something other than each other.
+struct WaitList {
+  std::vector<Thread*> threads;
+};
+
+// A group of threads that meet: the last to arrive acts for all.
+struct Group {
+  uint32_t expected = 0;
+  uint32_t arrived = 0;
+  const char* operation = nullptr;
+  uint64_t tag = 0;                // what must be the same for all of them
+  int line = 0;
+  Thread* first = nullptr;
+  std::vector<Thread*> members;    // by lane in a warp, else by their order of arrival
+  std::vector<void*> arguments;    // of the members
+};
+
+enum class State : uint8_t { ready, waiting, done };
+
+struct Thread {
+  Fiber fiber;
+  Block* block = nullptr;
+  uint32_t index = 0;    // in its block
+  uint32_t number = 0;   // in its cluster
+  uint32_t warp = 0;     // in the cluster
+  State state = State::ready;
+  const char* waits_at = nullptr;
+  int line = 0;          // of the last primitive that it came to
+};
+
+struct Warp {
+  Block* block = nullptr;
+  uint32_t first = 0, count = 0;  // threads, numbers in the cluster
+  uint32_t ready = 0;             // a bit for each lane
+  Group group;
+};
+
+struct Block {
+  uint32_t rank = 0;   // in its cluster
+  uint32_t id[3] = {0, 0, 0};
+  uint8_t* arena = nullptr;
+  uint32_t first_thread = 0, first_warp = 0;
+  std::vector<Group> barriers;  // the 16 named ones
+};
+
+class Machine {
+ public:
+  static constexpr int kLanes = 32;
+  static constexpr int kBarriers = 16;
+  static constexpr uint32_t kArenaAlignment = 1024;
+
+  Machine();
+  virtual ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  Report run(const Launch& launch, const Schedule& schedule);
+
+  // Called by primitives, inside a fiber.
+  static Machine& current();
+  static bool inside();  // a fiber runs on this host thread
+  Thread& self() { return *self_; }
+  Block& block() { return *self_->block; }
+  Warp& warp() { return warps_[self_->warp]; }
+  uint32_t lane() const { return self_->number - warps_[self_->warp].first; }
+  [[noreturn]] void fail(Fault fault, const std::string& what);
+  // Waits until `group.expected` threads have come with the same operation and tag. `complete` runs once, with all
+  // members and their arguments; what it writes to the arguments is seen by their owners.
+  using Complete = void (*)(Machine&, Group&);
+  void meet(Group& group, const char* operation, uint64_t tag, void* argument, Complete complete, int slot = -1);
+  void meet_warp(const char* operation, uint64_t tag, void* argument, Complete complete);  // arguments by lane
+  void wait(WaitList& list, const char* what);
+  void wake(WaitList& list);
+
+  // Facts.
+  const Launch& launch() const { return *launch_; }
+  const Schedule& schedule() const { return schedule_; }
+  std::mt19937_64& random() { return random_; }
+  std::vector<Thread>& threads() { return threads_; }
+  std::vector<Warp>& warps() { return warps_; }
+  std::vector<Block>& blocks() { return blocks_; }
+  uint32_t threads_per_block() const { return threads_per_block_; }
+  // Offset of an address in the arena of the block that holds it; -1: it is in none.
+  int64_t arena_offset(const void* address, Block** holder = nullptr);
+  bool on_stack(const void* address) const { return stacks_.holds(address); }
+  std::string describe(const Thread& thread) const;  // "thread 37"
+  std::string place(int line) const;                 // "line 41 (7: product)"
+  void record(Fault fault, const Thread* at, const std::string& what);  // the first one is kept
+  bool failed() const { return !report_.ok(); }
+
+ protected:
+  // What asynchronous engines add. `land` is asked when no thread can run: lands one piece of work, or says that there
+  // is none. `finish`: all threads have ended.
+  virtual void begin_cluster() {}
+  virtual bool land() { return false; }
+  virtual void finish_cluster() {}
+
+ private:
+  friend struct Faults;
+  bool make_arena();
+  void run_cluster(const uint32_t origin[3]);
+  void start_threads(const uint32_t origin[3]);
+  void schedule_all();
+  bool run_warp(uint32_t warp);  // each ready lane once; whether any ran
+  void run_thread(Thread& thread);
+  void suspend();
+  void make_ready(Thread& thread);
+  void report_deadlock();
+  void check_canaries();
+  static void thread_main(void* argument);
+
+  Launch const* launch_ = nullptr;
+  Schedule schedule_;
+  std::mt19937_64 random_;
+  Report report_;
+  StackPool stacks_;
+  Thread* self_ = nullptr;
+  std::vector<Thread> threads_;
+  std::vector<Warp> warps_;
+  std::vector<Block> blocks_;
+  uint32_t threads_per_block_ = 0, done_ = 0;
+  uint8_t* arena_map_ = nullptr;  // per block of a cluster: an arena that ends at a page of its own
+  size_t arena_map_bytes_ = 0, arena_stride_ = 0, arena_bytes_ = 0;
+};
+
+}  // namespace tilert::emulator

@@ -1,0 +1,62 @@
+// A cluster's engines from its start to its end.
+#include "emulator/cuda/gpu.h"
+
+#include "emulator/cuda/products.h"
+
+namespace tilert::emulator {
+
+Gpu::Gpu() = default;
+Gpu::~Gpu() = default;
+
+void Gpu::begin_cluster() {
+  copies.assign(threads().size(), {});
+  stores.assign(threads().size(), {});
+  loads.clear();
+  mbarriers.clear();
+  register_waiters.threads.clear();
+  registers.assign(warps().size(), 0);
+  const size_t warpgroups = (warps().size() + 3) / 4;
+  products.clear();
+  for (size_t i = 0; i < warpgroups; ++i) products.push_back(std::make_unique<WarpgroupProducts>());
+}
+
+// A tensor copy lands when somebody waits for its barrier and nothing else can go on; at random, any of those.
+bool Gpu::land() {
+  std::vector<size_t> wanted;
+  for (size_t i = 0; i < loads.size(); ++i)
+    for (Block& block : blocks()) {
+      if (!(loads[i].blocks >> block.rank & 1)) continue;
+      const auto found = mbarriers.find(static_cast<uint64_t>(block.rank) << 32 | loads[i].bar);
+      if (found == mbarriers.end() || found->second.waiting.threads.empty()) continue;
+      wanted.push_back(i);
+      break;
+    }
+  // Nobody waits for any of them: a barrier that gathers several may be filled by one that nobody waits for here.
+  if (wanted.empty() && !loads.empty()) wanted.push_back(0);
+  if (wanted.empty()) return false;
+  const size_t chosen = wanted[schedule().order == Order::random ? random()() % wanted.size() : schedule().backward ? wanted.size() - 1 : 0];
+  const TensorLoad load = loads[chosen];
+  loads.erase(loads.begin() + static_cast<int64_t>(chosen));
+  land_load(load);
+  return true;
+}
+
+void Gpu::finish_cluster() {
+  if (!loads.empty()) {
+    const Thread& thread = threads()[loads.front().thread];
+    return record(Fault::protocol, &thread, "the block ends while a tensor copy of " + place(loads.front().line) + " is under way: nobody waits for it");
+  }
+  for (const auto& of : products)
+    for (const Product& product : of->queue)
+      if (product.waited != 15)
+        return record(Fault::protocol, product.lanes[0].thread, "a product of " + place(product.form.line) + " is never waited for");
+  for (ThreadStores& of : stores) {
+    if (!of.open.empty()) {
+      of.groups.push_back(std::move(of.open));
+      of.open.clear();
+    }
+    write_stores(of, 0);
+  }
+}
+
+}  // namespace tilert::emulator

@@ -1,0 +1,102 @@
+// Gpu: the machine with NVIDIA's asynchronous engines: cp.async, mbarriers, tensor copies, warpgroup products. One per host
+// thread. The functions that twins call are in primitives.h; each engine's rules stand beside its code.
+#pragma once
+
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "emulator/core/machine.h"
+#include "emulator/cuda/tensor_map.h"
+
+namespace tilert::emulator {
+
+// cp.async of one thread: groups in order; the last one is open.
+struct PendingCopy {
+  void* to = nullptr;
+  const void* from = nullptr;
+  uint8_t bytes = 0, valid = 0;
+};
+struct ThreadCopies {
+  std::deque<std::vector<PendingCopy>> groups;
+  std::vector<PendingCopy> open;
+};
+
+// One mbarrier, by block and offset. Its eight bytes in the arena hold a mark that nobody else may overwrite.
+struct Mbarrier {
+  Block* block = nullptr;
+  uint32_t offset = 0;
+  int count = 0, pending = 0;
+  int64_t bytes = 0;  // announced and not yet here
+  int parity = 0;     // of the phase under way
+  bool fenced = false;  // its initialization may be seen by copy engines
+  uint32_t owner = 0;   // the thread that initialized it
+  WaitList waiting;
+};
+
+struct TensorLoad {
+  TensorMap map;
+  Block* block = nullptr;      // that issued
+  uint32_t blocks = 0;         // a bit for each block of the cluster that receives
+  uint32_t to = 0, bar = 0;    // offsets, the same in each of them
+  int at[5] = {};
+  int line = 0;
+  uint32_t thread = 0;
+};
+
+struct TensorStore {
+  TensorMap map;
+  const uint8_t* from = nullptr;
+  int at[5] = {};
+  int reduce = -1;             // -1: a plain store; else a ReduceOp
+  bool read = false;           // its source has been read
+  std::vector<uint8_t> bytes;  // what was read
+};
+struct ThreadStores {
+  std::deque<std::vector<TensorStore>> groups;
+  std::vector<TensorStore> open;
+};
+
+constexpr uint32_t kWindow = 0x400;  // where shared memory starts in its window: a null pointer is never a tile
+
+struct Product;  // products.h
+struct WarpgroupProducts;
+
+class Gpu : public Machine {
+ public:
+  Gpu();
+  ~Gpu() override;
+  static Gpu& current() { return static_cast<Gpu&>(Machine::current()); }
+
+  // Offset in the calling thread's own arena; a report where it is elsewhere or does not start at a multiple.
+  uint32_t shared(const void* address, size_t bytes, size_t alignment, const char* what);
+
+  std::vector<ThreadCopies> copies;    // by thread of the cluster
+  std::vector<ThreadStores> stores;
+  std::deque<TensorLoad> loads;        // issued, not landed
+  std::unordered_map<uint64_t, Mbarrier> mbarriers;
+  std::vector<std::unique_ptr<WarpgroupProducts>> products;  // by warpgroup of the cluster
+  std::vector<int> registers;          // by warp: as setmaxnreg left them; 0: as launched
+  WaitList register_waiters;
+
+  void land_copies(ThreadCopies& of, size_t keep);
+  void land_load(const TensorLoad& load);
+  void read_stores(ThreadStores& of, size_t keep);
+  void write_stores(ThreadStores& of, size_t keep);
+  Mbarrier& mbarrier(Block& block, uint32_t offset, const char* what);
+  void arrive(Mbarrier& bar, int arrivals, int64_t bytes);  // bytes announced (+) or come (-)
+
+ protected:
+  void begin_cluster() override;
+  bool land() override;
+  void finish_cluster() override;
+};
+
+// The machine that runs the calling fiber, which has come to `line`: how every primitive begins.
+inline Gpu& at(int line) {
+  Gpu& gpu = Gpu::current();
+  gpu.self().line = line;
+  return gpu;
+}
+
+}  // namespace tilert::emulator

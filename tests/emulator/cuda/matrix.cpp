@@ -1,0 +1,131 @@
+// Warp matrix instructions: ldmatrix, stmatrix and mma.sync, by the lane maps of the PTX ISA.
+#include <cstring>
+
+#include "emulator/cuda/gpu.h"
+#include "emulator/cuda/numbers.h"
+#include "emulator/cuda/operand.h"
+#include "emulator/cuda/primitives.h"
+
+namespace tilert::emulator {
+
+namespace {
+
+struct Matrices {
+  void* row;
+  uint32_t* r;
+  int count;
+  bool transposed;
+};
+
+// Row i of matrix m is at the address of lane 8m + i; lane l gets elements 2(l % 4) and the next of row l / 4, or, when
+// transposed, those of column l / 4.
+template <bool store>
+void move_matrices(Machine&, Group& group) {
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    const auto& own = *static_cast<Matrices*>(group.arguments[lane]);
+    for (int m = 0; m < own.count; ++m)
+      for (uint32_t e = 0; e < 2; ++e) {
+        const uint32_t row = own.transposed ? 2 * (lane % 4) + e : lane / 4, column = own.transposed ? lane / 4 : 2 * (lane % 4) + e;
+        auto* const memory = static_cast<uint8_t*>(static_cast<Matrices*>(group.arguments[static_cast<uint32_t>(m) * 8 + row])->row) + 2 * column;
+        auto* const half = reinterpret_cast<uint8_t*>(own.r + m) + 2 * e;
+        if (store) std::memcpy(memory, half, 2);
+        else std::memcpy(half, memory, 2);
+      }
+  }
+}
+
+void matrices(void* row, uint32_t* r, int count, int transposed, bool store, int line) {
+  Gpu& gpu = at(line);
+  static const char* const kNames[2][3] = {{"ldmatrix.x1", "ldmatrix.x2", "ldmatrix.x4"}, {"stmatrix.x1", "stmatrix.x2", "stmatrix.x4"}};
+  const char* const name = kNames[store][count / 2];
+  if (gpu.warp().count != 32) gpu.fail(Fault::protocol, std::string(name) + " in a warp that is not whole");
+  if (gpu.lane() < static_cast<uint32_t>(8 * count)) gpu.shared(row, 16, 16, store ? "a row of stmatrix" : "a row of ldmatrix");
+  Matrices own{row, r, count, transposed != 0};
+  gpu.meet_warp(name, static_cast<uint64_t>(line) << 1 | own.transposed, &own, store ? &move_matrices<true> : &move_matrices<false>);
+}
+
+struct Row {
+  const char* name;
+  int k;
+  Number a, b;
+  bool integer;
+};
+enum class Accumulator { f32, s32 };
+constexpr Row kRows[] = {
+#define EMULATOR_MMA(name, k, a, b, accumulator) {#name, k, Number::a, Number::b, Accumulator::accumulator == Accumulator::s32},
+#include "emulator/cuda/matrix.def"
+};
+
+struct Mma {
+  const Row* row;
+  void* d;
+  const uint32_t *a, *b;
+};
+
+// Elements of a register that hold consecutive k.
+template <class T>
+void spread(uint32_t bits, Number type, T* to) {
+  const int width = number_bits(type), per = 32 / width;
+  for (int e = 0; e < per; ++e) to[e] = static_cast<T>(number_value(type, width == 32 ? bits : bits >> (e * width) & ((1u << width) - 1)));
+}
+
+void accumulate(float& d, float x) { d += x; }
+void accumulate(int32_t& d, int32_t x) { d = static_cast<int32_t>(static_cast<uint32_t>(d) + static_cast<uint32_t>(x)); }
+
+// g = lane / 4, t = lane % 4, E elements a register: A register r: row g + 8 (r % 2), k = t E + e + 4 E (r / 2);
+// B register r: column g, k = t E + e + 4 E r; D value v: row g + 8 (v / 2), column 2 t + v % 2.
+template <class T>
+void multiply(Group& group, const Row& row) {
+  T a[16][64], b[8][64];
+  const int per = 32 / number_bits(row.a), b_registers = row.k / (4 * per), a_registers = 2 * b_registers;
+  for (int lane = 0; lane < 32; ++lane) {
+    const auto& own = *static_cast<Mma*>(group.arguments[static_cast<size_t>(lane)]);
+    const int g = lane / 4, t = lane % 4;
+    for (int r = 0; r < a_registers; ++r) spread(own.a[r], row.a, &a[g + 8 * (r % 2)][t * per + 4 * per * (r / 2)]);
+    for (int r = 0; r < b_registers; ++r) spread(own.b[r], row.b, &b[g][t * per + 4 * per * r]);
+  }
+  T products[16][8];
+  for (int i = 0; i < 16; ++i)
+    for (int j = 0; j < 8; ++j) {
+      T sum = 0;
+      for (int k = 0; k < row.k; ++k) sum += a[i][k] * b[j][k];
+      products[i][j] = sum;
+    }
+  for (int lane = 0; lane < 32; ++lane) {
+    T* const d = static_cast<T*>(static_cast<Mma*>(group.arguments[static_cast<size_t>(lane)])->d);
+    for (int v = 0; v < 4; ++v) accumulate(d[v], products[lane / 4 + 8 * (v / 2)][2 * (lane % 4) + v % 2]);
+  }
+}
+
+void run_mma(Machine&, Group& group) {
+  const Row& row = *static_cast<Mma*>(group.arguments[0])->row;
+  if (row.integer) multiply<int32_t>(group, row);
+  else multiply<float>(group, row);
+}
+
+}  // namespace
+
+int mma_shape(const std::string& name) {
+  for (size_t i = 0; i < std::size(kRows); ++i)
+    if (name == kRows[i].name) return static_cast<int>(i);
+  return -1;
+}
+
+}  // namespace tilert::emulator
+
+using namespace tilert::emulator;
+
+void tlemu_ldmatrix(uint32_t* r, const void* row, int count, int transposed, int line) {
+  matrices(const_cast<void*>(row), r, count, transposed, false, line);
+}
+void tlemu_stmatrix(void* row, const uint32_t* r, int count, int transposed, int line) {
+  matrices(row, const_cast<uint32_t*>(r), count, transposed, true, line);
+}
+
+void tlemu_mma(int shape, void* d, const uint32_t* a, const uint32_t* b, int line) {
+  Gpu& gpu = at(line);
+  const Row& row = kRows[shape];
+  if (gpu.warp().count != 32) gpu.fail(Fault::protocol, "a product in a warp that is not whole");
+  Mma own{&row, d, a, b};
+  gpu.meet_warp("mma.sync", static_cast<uint64_t>(line) << 8 | static_cast<uint64_t>(shape), &own, &run_mma);
+}

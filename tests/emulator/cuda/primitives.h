@@ -1,0 +1,52 @@
+// What the host twins of device primitives call: C functions, one per instruction or family, resolved when a unit is
+// loaded. `line` is the place of the call in the kernel's text. Not here: their names in device code (twins.cuh).
+#pragma once
+
+#include <stdint.h>
+
+extern "C" {
+
+int tlemu_thread(void);
+int tlemu_block(int axis);
+int tlemu_grid(int axis);
+unsigned char* tlemu_arena(void);
+uint32_t tlemu_address(const void* p);  // in the shared window, as the device would have it
+void tlemu_at(int line);                // notes where the thread is
+
+// The memory side of a vector access: a report unless aligned to its bytes. Registers may lie anywhere.
+void tlemu_vector(const void* p, int bytes, int line);
+
+void tlemu_barrier(int line);
+void tlemu_named_barrier(int id, int threads, int line);
+void tlemu_warp_sync(int line);
+uint32_t tlemu_shuffle_xor(uint32_t value, int mask, int line);
+
+void tlemu_cp_async(void* to, const void* from, int bytes, int valid, int line);
+void tlemu_cp_async_commit(int line);
+void tlemu_cp_async_wait(int pending, int line);
+
+void tlemu_ldmatrix(uint32_t* r, const void* row, int count, int transposed, int line);
+void tlemu_stmatrix(void* row, const uint32_t* r, int count, int transposed, int line);
+// The row of matrix.def by name; d is read and written.
+void tlemu_mma(int shape, void* d, const uint32_t* a, const uint32_t* b, int line);
+
+void tlemu_mbarrier_init(void* bar, int arrivals, int line);
+void tlemu_mbarrier_init_fence(int line);
+void tlemu_mbarrier_expect(void* bar, int bytes, int line);
+void tlemu_mbarrier_arrive(void* bar, int line);
+void tlemu_mbarrier_wait(void* bar, int parity, int line);
+
+void tlemu_tma_load(void* to, const void* map, void* bar, int rank, const int* at, uint32_t blocks, int line);
+void tlemu_tma_store(const void* map, const void* from, int rank, const int* at, int reduce, int line);
+void tlemu_tma_store_commit(int line);
+void tlemu_tma_store_wait(int pending, int only_read, int line);
+void tlemu_proxy_fence(int line);
+
+void tlemu_setmaxnreg(int registers, int grow, int line);
+void tlemu_wgmma_fence(int line);
+void tlemu_wgmma_commit(int line);
+void tlemu_wgmma_wait(int pending, int line);
+// d[64, n] = a * b + (accumulate ? d : 0). `type`: a ProductType. a: a descriptor, or registers where `registers` is given.
+void tlemu_wgmma(void* d, int n, int type, uint64_t a, const uint32_t* registers, uint64_t b, int accumulate, int mn_a,
+                 int mn_b, int line);
+}

@@ -1,0 +1,296 @@
+// wgmma: operands decoded from the real 64-bit descriptors, products by float tiles, fences, groups and waits.
+#include "emulator/cuda/products.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "emulator/cuda/gpu.h"
+#include "emulator/cuda/primitives.h"
+
+namespace tilert::emulator {
+
+namespace {
+
+constexpr uint32_t kPoisonBits = 0xffffffff;
+
+WarpgroupProducts& own(Gpu& gpu) { return *gpu.products[gpu.self().warp / 4]; }
+WarpgroupProducts::PerWarp& own_warp(Gpu& gpu) { return own(gpu).warps[gpu.self().warp % 4]; }
+
+uint64_t digest(const uint32_t* values, size_t count) {
+  uint64_t out = 1469598103934665603ull;
+  for (size_t i = 0; i < count; ++i) out = (out ^ values[i]) * 1099511628211ull;
+  return out;
+}
+
+// The fields of a matrix descriptor, in bytes.
+struct Descriptor {
+  uint32_t start, leading, stride;
+  int swizzle;  // as in TensorMap
+  explicit Descriptor(uint64_t d)
+      : start(static_cast<uint32_t>(d & 0x3fff) << 4), leading(static_cast<uint32_t>(d >> 16 & 0x3fff) << 4),
+        stride(static_cast<uint32_t>(d >> 32 & 0x3fff) << 4), swizzle(0) {
+    static const int kSwizzle[] = {0, 3, 2, 1};  // the field: none, 128, 64, 32 bytes
+    swizzle = kSwizzle[d >> 62];
+  }
+};
+
+// One operand tile [rows][k] as numbers. K-major: groups of 8 rows `stride` apart, rows as wide as the swizzle; without a
+// swizzle, core matrices of 8 rows x 16 bytes, `leading` apart along K. MN-major: spans of the swizzle's width along MN
+// `leading` apart, groups of 8 along K `stride` apart; without a swizzle the two change places.
+bool decode(const Gpu& gpu, const Block& block, uint64_t bits, Number type, int rows, int depth, bool mn_major, float* out) {
+  const Descriptor d(bits);
+  const uint32_t size = static_cast<uint32_t>(number_bits(type)) / 8, span = d.swizzle ? 16u << d.swizzle : 16u;
+  for (int r = 0; r < rows; ++r)
+    for (int k = 0; k < depth; ++k) {
+      const auto row = static_cast<uint32_t>(r), column = static_cast<uint32_t>(k) * size, along = row * size;
+      uint32_t address = d.start;
+      if (!mn_major && d.swizzle) address += row / 8 * d.stride + row % 8 * span + column;
+      else if (!mn_major) address += row / 8 * d.stride + row % 8 * 16 + column / 16 * d.leading + column % 16;
+      else if (d.swizzle) address += along / span * d.leading + along % span + static_cast<uint32_t>(k) % 8 * span + static_cast<uint32_t>(k) / 8 * d.stride;
+      else address += along / 16 * d.stride + along % 16 + static_cast<uint32_t>(k) % 8 * 16 + static_cast<uint32_t>(k) / 8 * d.leading;
+      // The field holds 18 bits of the address; the window's start is not part of the arena.
+      address = (swizzled(address, d.swizzle) - kWindow) & 0x3ffff;
+      if (address + size > gpu.launch().shared_bytes) return false;
+      uint32_t raw = 0;
+      std::memcpy(&raw, block.arena + address, size);
+      out[r * depth + k] = number_value(type, raw);
+    }
+  return true;
+}
+
+// A from registers: as mma.sync's A of each warp's 16 rows.
+void decode_registers(const Product& product, int depth, float* out) {
+  const int width = number_bits(product.form.type), per = 32 / width;
+  for (int t = 0; t < 128; ++t)
+    for (int r = 0; r < 4; ++r)
+      for (int e = 0; e < per; ++e) {
+        const int lane = t % 32, row = 16 * (t / 32) + lane / 4 + 8 * (r % 2), k = (lane % 4) * per + e + 4 * per * (r / 2);
+        const uint32_t raw = width == 32 ? product.lanes[t].registers[r] : product.lanes[t].registers[r] >> (e * width) & ((1u << width) - 1);
+        out[row * depth + k] = number_value(product.form.type, raw);
+      }
+}
+
+template <class T>
+void add_products(WarpgroupProducts& of, Product& product, const float* a, const float* b, int depth) {
+  const int n = product.form.n;
+  std::vector<T> tile(static_cast<size_t>(64 * n));
+  std::vector<float> columns(static_cast<size_t>(depth * n));  // b transposed: the inner loop runs along N
+  for (int j = 0; j < n; ++j)
+    for (int k = 0; k < depth; ++k) columns[static_cast<size_t>(k * n + j)] = b[j * depth + k];
+  for (int i = 0; i < 64; ++i) {
+    T* const row = &tile[static_cast<size_t>(i * n)];
+    for (int k = 0; k < depth; ++k) {
+      const T x = static_cast<T>(a[i * depth + k]);
+      const float* const column = &columns[static_cast<size_t>(k * n)];
+      for (int j = 0; j < n; ++j) row[j] += x * static_cast<T>(column[j]);
+    }
+  }
+  for (int t = 0; t < 128; ++t) {
+    auto& values = of.accumulators[product.lanes[t].d].values;
+    const int lane = t % 32;
+    for (int v = 0; v < n / 2; ++v) {
+      const int i = 16 * (t / 32) + lane / 4 + 8 * (v / 2 % 2), j = 8 * (v / 4) + 2 * (lane % 4) + v % 2;
+      T d = 0;
+      if (product.form.accumulate) std::memcpy(&d, &values[static_cast<size_t>(v)], 4);
+      d += tile[static_cast<size_t>(i * n + j)];
+      std::memcpy(&values[static_cast<size_t>(v)], &d, 4);
+    }
+  }
+}
+
+// Empty, or what is wrong.
+std::string execute(Gpu& gpu, WarpgroupProducts& of, Product& product) {
+  product.done = true;
+  const ProductForm& form = product.form;
+  const int depth = 256 / number_bits(form.type);
+  static thread_local float a[64 * 32], b[256 * 32];
+  const Block& block = *product.lanes[0].thread->block;
+  if (form.from_registers) decode_registers(product, depth, a);
+  else if (!decode(gpu, block, form.a, form.type, 64, depth, form.mn_a, a))
+    return "the descriptor of A reaches beyond shared memory";
+  if (!decode(gpu, block, form.b, form.type, form.n, depth, form.mn_b, b))
+    return "the descriptor of B reaches beyond shared memory";
+  if (form.type == Number::s8 || form.type == Number::u8) add_products<int32_t>(of, product, a, b, depth);
+  else add_products<float>(of, product, a, b, depth);
+  return {};
+}
+
+struct Issue {
+  ProductForm form;
+  uint32_t* d;
+  const uint32_t* registers;
+};
+
+// Whether ordinary code wrote the accumulator after its last product, without a fence since.
+bool lacks_fence(const WarpgroupProducts& of, const WarpgroupProducts::PerWarp& warp, const Issue& issue) {
+  if (warp.fences == 0) return true;
+  if (issue.registers && warp.fences == warp.fences_at_commit) return true;
+  const auto left = of.left.find(issue.d);
+  if (left == of.left.end() || of.accumulators.count(issue.d)) return false;
+  return warp.fences == left->second.fences && digest(issue.d, static_cast<size_t>(issue.form.n / 2)) != left->second.digest;
+}
+
+// A warp has issued a product: its lanes join that of the other warps; the last of the four starts it.
+void issue(Machine& machine, Group& group) {
+  Gpu& gpu = static_cast<Gpu&>(machine);
+  const uint32_t warp_number = group.members[0]->warp;
+  WarpgroupProducts& of = *gpu.products[warp_number / 4];
+  const uint32_t w = warp_number % 4;
+  WarpgroupProducts::PerWarp& warp = of.warps[w];
+  const Issue& first = *static_cast<Issue*>(group.arguments[0]);
+  const auto wrong = [&](Fault fault, const std::string& what) { gpu.record(fault, group.members[0], what); };
+  if (lacks_fence(of, warp, first))
+    return wrong(Fault::protocol, "a product whose registers ordinary code wrote, with no wgmma_fence in between");
+  const uint64_t number = warp.issued++;
+  while (of.first + of.queue.size() <= number) {
+    of.queue.emplace_back();
+    of.queue.back().form = first.form;
+  }
+  Product& product = of.queue[number - of.first];
+  const ProductForm &its = product.form, &mine = first.form;
+  if (its.a != mine.a || its.b != mine.b || its.n != mine.n || its.type != mine.type || its.mn_a != mine.mn_a ||
+      its.mn_b != mine.mn_b || its.accumulate != mine.accumulate || its.from_registers != mine.from_registers)
+    return wrong(Fault::divergence, "the warps of a warpgroup issue different products: the other at " + gpu.place(its.line));
+  product.issued |= 1u << w;
+  for (uint32_t lane = 0; lane < 32; ++lane) {
+    const Issue& one = *static_cast<Issue*>(group.arguments[lane]);
+    product.lanes[32 * w + lane] = {group.members[lane], one.d, one.registers};
+    Accumulator& accumulator = of.accumulators[one.d];
+    const auto count = static_cast<size_t>(its.n / 2);
+    if (accumulator.under_way++ == 0) {
+      accumulator.values.assign(one.d, one.d + count);
+      std::fill_n(one.d, count, kPoisonBits);
+    } else if (accumulator.values.size() != count) {
+      return wrong(Fault::protocol, "products of different widths write one accumulator at a time");
+    }
+  }
+  if (product.issued != 15) return;
+  if (gpu.schedule().products == Timing::early)
+    if (const std::string what = execute(gpu, of, product); !what.empty()) return wrong(Fault::out_of_bounds, what);
+  gpu.wake(of.waiting);
+}
+
+// The lanes' accumulators of all products that the warp has now waited for become readable.
+void release(Gpu& gpu, uint32_t warp_number, uint64_t end) {
+  WarpgroupProducts& of = *gpu.products[warp_number / 4];
+  const uint32_t w = warp_number % 4;
+  WarpgroupProducts::PerWarp& warp = of.warps[w];
+  for (; warp.released < end; ++warp.released) {
+    Product& product = of.queue[warp.released - of.first];
+    product.waited |= 1u << w;
+    for (uint32_t lane = 32 * w; lane < 32 * w + 32; ++lane) {
+      uint32_t* const d = product.lanes[lane].d;
+      Accumulator& accumulator = of.accumulators[d];
+      if (--accumulator.under_way) continue;
+      std::copy(accumulator.values.begin(), accumulator.values.end(), d);
+      of.left[d] = {digest(d, accumulator.values.size()), warp.fences};
+      of.accumulators.erase(d);
+    }
+  }
+  while (!of.queue.empty() && of.queue.front().waited == 15) {
+    of.queue.pop_front();
+    ++of.first;
+  }
+}
+
+void count_fence(Machine& machine, Group& group) {
+  Gpu& gpu = static_cast<Gpu&>(machine);
+  const uint32_t warp = group.members[0]->warp;
+  ++gpu.products[warp / 4]->warps[warp % 4].fences;
+}
+
+void count_commit(Machine& machine, Group& group) {
+  Gpu& gpu = static_cast<Gpu&>(machine);
+  const uint32_t number = group.members[0]->warp;
+  WarpgroupProducts::PerWarp& warp = gpu.products[number / 4]->warps[number % 4];
+  warp.groups.push_back(warp.issued);
+  warp.committed = warp.issued;
+  warp.fences_at_commit = warp.fences;
+}
+
+}  // namespace
+}  // namespace tilert::emulator
+
+using namespace tilert::emulator;
+
+void tlemu_wgmma_fence(int line) { at(line).meet_warp("wgmma_fence", static_cast<uint64_t>(line), nullptr, &count_fence); }
+void tlemu_wgmma_commit(int line) { at(line).meet_warp("wgmma_commit", static_cast<uint64_t>(line), nullptr, &count_commit); }
+
+void tlemu_wgmma_wait(int pending, int line) {
+  Gpu& gpu = at(line);
+  gpu.meet_warp("wgmma_wait", static_cast<uint64_t>(line) << 8 | static_cast<uint64_t>(pending), nullptr, nullptr);
+  WarpgroupProducts& of = own(gpu);
+  WarpgroupProducts::PerWarp& warp = own_warp(gpu);
+  if (warp.groups.size() <= static_cast<size_t>(pending)) return;
+  const uint64_t end = warp.groups[warp.groups.size() - static_cast<size_t>(pending) - 1];
+  // All four warps must have issued what this one waits for; then it is done for all of them.
+  for (uint64_t number = warp.released; number < end; ++number) {
+    while (number >= of.first && of.queue[number - of.first].issued != 15) gpu.wait(of.waiting, "wgmma_wait, for the other warps of its warpgroup,");
+    if (number < of.first) continue;
+    Product& product = of.queue[number - of.first];
+    if (product.done) continue;
+    if (const std::string what = execute(gpu, of, product); !what.empty()) gpu.fail(Fault::out_of_bounds, what + " in the product of " + gpu.place(product.form.line));
+  }
+  // The last lane of the warp ends the groups.
+  gpu.meet_warp("wgmma_wait", static_cast<uint64_t>(line) << 8 | static_cast<uint64_t>(pending), nullptr, [](Machine& machine, Group& group) {
+    Gpu& self = static_cast<Gpu&>(machine);
+    const uint32_t number = group.members[0]->warp;
+    WarpgroupProducts::PerWarp& waited = self.products[number / 4]->warps[number % 4];
+    const auto keep = static_cast<size_t>(group.tag & 0xff);
+    if (waited.groups.size() <= keep) return;
+    const uint64_t last = waited.groups[waited.groups.size() - keep - 1];
+    release(self, number, last);
+    waited.groups.erase(waited.groups.begin(), waited.groups.end() - static_cast<int64_t>(keep));
+  });
+}
+
+void tlemu_wgmma(void* d, int n, int type, uint64_t a, const uint32_t* registers, uint64_t b, int accumulate, int mn_a, int mn_b, int line) {
+  Gpu& gpu = at(line);
+  const auto number = static_cast<Number>(type);
+  if (gpu.threads_per_block() % 128 && gpu.self().index / 128 == gpu.threads_per_block() / 128)
+    gpu.fail(Fault::protocol, "a warpgroup product in a warpgroup that is not whole");
+  const bool whole = number_bits(number) == 16 || number == Number::e4m3 || number == Number::e5m2 || number == Number::tf32;
+  if (n < 8 || n > 256 || n % 8 || (!whole && n > 32 && n % 16)) gpu.fail(Fault::protocol, "a warpgroup product of width " + std::to_string(n));
+  if ((mn_a || mn_b) && number_bits(number) != 16) gpu.fail(Fault::protocol, "only 16-bit operands may be MN-major");
+  Issue own_issue{{n, line, number, registers ? 0 : a, b, accumulate != 0, mn_a != 0, mn_b != 0, registers != nullptr},
+                  static_cast<uint32_t*>(d), registers};
+  const uint64_t tag = (a * 31 + b) * 31 + static_cast<uint64_t>(n * 64 + type * 8 + accumulate) * 65536 + static_cast<uint64_t>(line);
+  gpu.meet_warp("wgmma", registers ? tag - a * 961 : tag, &own_issue, &issue);
+}
+
+namespace {
+
+int registers_of(const Gpu& gpu, uint32_t warp) {
+  if (gpu.registers[warp]) return gpu.registers[warp];
+  const auto threads = static_cast<int>(gpu.threads_per_block());
+  return std::min(65536 / threads / 8 * 8, 255 / 8 * 8);
+}
+
+struct Setmaxnreg {
+  int registers;
+  bool grow;
+};
+
+}  // namespace
+
+// The block's registers are handed over between warps: an increase waits until enough were given back.
+void tlemu_setmaxnreg(int registers, int grow, int line) {
+  Gpu& gpu = at(line);
+  if (registers < 24 || registers > 256 || registers % 8) gpu.fail(Fault::protocol, "setmaxnreg of " + std::to_string(registers));
+  gpu.meet_warp("setmaxnreg", static_cast<uint64_t>(line), nullptr, nullptr);
+  const uint32_t number = gpu.self().warp;
+  if (gpu.registers[number] == registers) return;  // another lane of the warp was here
+  const int now = registers_of(gpu, number);
+  if (grow ? registers < now : registers > now)
+    gpu.fail(Fault::protocol, "setmaxnreg from " + std::to_string(now) + " to " + std::to_string(registers) + " in the wrong direction");
+  const auto free = [&] {
+    const auto warps = static_cast<uint32_t>((gpu.threads_per_block() + 31) / 32);
+    int total = 0, used = 0;
+    const int launched = std::min(65536 / static_cast<int>(gpu.threads_per_block()) / 8 * 8, 248);
+    for (uint32_t w = gpu.block().first_warp; w < gpu.block().first_warp + warps; ++w) total += launched, used += registers_of(gpu, w);
+    return total - used;
+  };
+  while (grow && gpu.registers[number] != registers && free() < registers - now) gpu.wait(gpu.register_waiters, "setmaxnreg, for registers of other warps,");
+  gpu.registers[number] = registers;
+  gpu.wake(gpu.register_waiters);
+}

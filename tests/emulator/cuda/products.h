@@ -1,0 +1,62 @@
+// Warpgroup products (wgmma) under way. A product starts when the four warps of its warpgroup have issued it and ends,
+// for all of them, at the first wait that covers it; until a warp's own wait its accumulators hold poison.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "emulator/core/machine.h"
+#include "emulator/cuda/operand.h"
+
+namespace tilert::emulator {
+
+struct ProductLane {
+  Thread* thread = nullptr;
+  uint32_t* d = nullptr;
+  const uint32_t* registers = nullptr;  // of A, or null
+};
+
+// What all threads of a warpgroup must say alike.
+struct ProductForm {
+  int n = 0, line = 0;
+  Number type = Number::f16;
+  uint64_t a = 0, b = 0;
+  bool accumulate = false, mn_a = false, mn_b = false, from_registers = false;
+};
+
+struct Product {
+  ProductForm form;
+  unsigned issued = 0, waited = 0;  // a bit for each warp
+  bool done = false;
+  ProductLane lanes[128];
+};
+
+// An accumulator of one thread while products write it.
+struct Accumulator {
+  std::vector<uint32_t> values;
+  int under_way = 0;
+};
+// What a product left in an accumulator, to see ordinary writes by.
+struct Left {
+  uint64_t digest = 0;
+  uint64_t fences = 0;  // of the warp, when it was left
+};
+
+struct WarpgroupProducts {
+  std::deque<Product> queue;      // oldest first; `first` is the number of the oldest
+  uint64_t first = 0;
+  WaitList waiting;
+  struct PerWarp {
+    uint64_t issued = 0;          // number of its next product
+    uint64_t released = 0;        // all products before this number were waited for
+    std::vector<uint64_t> groups; // numbers behind the last product of each group that is not waited for
+    uint64_t fences = 0, fences_at_commit = 0;
+    uint64_t committed = 0;       // products in committed groups
+  } warps[4];
+  std::unordered_map<const uint32_t*, Accumulator> accumulators;
+  std::unordered_map<const uint32_t*, Left> left;
+};
+
+}  // namespace tilert::emulator

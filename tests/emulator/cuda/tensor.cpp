@@ -1,0 +1,192 @@
+// Tensor copies (TMA): boxes of 1 to 5 dims between global memory and swizzled shared tiles, out-of-bounds fill and
+// clipping, multicast, reductions, and the proxies' fences.
+#include <algorithm>
+#include <cstring>
+
+#include "emulator/cuda/gpu.h"
+#include "emulator/cuda/numbers.h"
+#include "emulator/cuda/primitives.h"
+#include "emulator/cuda/reduce.h"
+
+namespace tilert::emulator {
+
+namespace {
+
+// Walks a box: for each run along the innermost dim, where it is in global memory (null: outside) and in the box.
+template <class F>
+void for_each_run(const TensorMap& map, const int* at, F&& f) {
+  uint32_t index[5] = {};
+  uint32_t linear = 0;
+  for (;;) {
+    bool inside = true;
+    uint64_t address = map.address;
+    for (int d = 1; d < map.rank; ++d) {
+      const int64_t c = int64_t{at[d]} + int64_t{index[d]} * map.element_strides[d];
+      inside &= c >= 0 && c < map.dims[d];
+      address += static_cast<uint64_t>(c) * map.strides[d - 1];
+    }
+    f(inside ? reinterpret_cast<uint8_t*>(address) : nullptr, linear);
+    linear += map.box[0] * map.element_bytes;
+    int d = 1;
+    while (d < map.rank && ++index[d] == map.box[d]) index[d++] = 0;
+    if (d >= map.rank) return;
+  }
+}
+
+uint32_t box_bytes(const TensorMap& map) {
+  uint32_t bytes = map.element_bytes;
+  for (int d = 0; d < map.rank; ++d) bytes *= map.box[d];
+  return bytes;
+}
+
+// The value of an element outside the tensor: zero, or the NaN of the format with all bits set but the sign.
+void fill_outside(const TensorMap& map, uint8_t* element) {
+  std::memset(element, 0, map.element_bytes);
+  if (map.fill == 0) return;
+  std::memset(element, 0xff, map.element_bytes);
+  element[map.element_bytes - 1] = 0x7f;
+}
+
+// Part of a run of the box: its elements that lie inside, as a range.
+struct Range {
+  int64_t first, last;  // elements of the run
+};
+Range inside_of(const TensorMap& map, int x) {
+  const int64_t step = map.element_strides[0], count = map.box[0];
+  int64_t first = 0, last = count;
+  while (first < count && x + first * step < 0) ++first;
+  while (last > first && x + (last - 1) * step >= static_cast<int64_t>(map.dims[0])) --last;
+  return {first, last};
+}
+
+// Shared address of byte `linear` of a box that starts at `offset`.
+uint32_t shared_place(const TensorMap& map, uint32_t offset, uint32_t linear) { return swizzled(offset + linear, map.swizzle); }
+
+TensorMap read_map(Gpu& gpu, const void* bytes, int rank) {
+  TensorMap map;
+  std::memcpy(&map, bytes, sizeof map);
+  if (map.magic != TensorMap::kMagic) gpu.fail(Fault::protocol, "a tensor copy through something that is no tensor map");
+  if (reinterpret_cast<uintptr_t>(bytes) % 64) gpu.fail(Fault::misaligned, "a tensor map must be aligned to 64 bytes");
+  if (map.rank != rank) gpu.fail(Fault::protocol, "a tensor copy of " + std::to_string(rank) + " dims through a map of " + std::to_string(map.rank));
+  return map;
+}
+
+}  // namespace
+
+void Gpu::land_load(const TensorLoad& load) {
+  const TensorMap& map = load.map;
+  const uint32_t bytes = box_bytes(map), size = map.element_bytes;
+  const Range range = inside_of(map, load.at[0]);
+  const int64_t step = static_cast<int64_t>(map.element_strides[0]) * size;
+  for (Block& to : blocks()) {
+    if (!(load.blocks >> to.rank & 1)) continue;
+    for_each_run(map, load.at, [&](const uint8_t* from, uint32_t linear) {
+      for (int64_t e = 0; e < map.box[0];) {
+        // A whole 16-byte chunk at a time where it lies inside and is dense.
+        uint8_t* const element = to.arena + shared_place(map, load.to, linear + static_cast<uint32_t>(e) * size);
+        const int64_t per = 16 / size, chunk_end = (e / per + 1) * per;
+        if (from && e >= range.first && std::min<int64_t>(chunk_end, map.box[0]) <= range.last && step == size) {
+          const int64_t end = std::min<int64_t>(chunk_end, map.box[0]);
+          std::memcpy(element, from + (load.at[0] + e) * step, static_cast<size_t>(end - e) * size);
+          e = end;
+          continue;
+        }
+        if (from && e >= range.first && e < range.last) std::memcpy(element, from + int64_t{load.at[0]} * size + e * step, size);
+        else fill_outside(map, element);
+        ++e;
+      }
+    });
+    const auto found = mbarriers.find(static_cast<uint64_t>(to.rank) << 32 | load.bar);
+    if (found == mbarriers.end())
+      return record(Fault::protocol, nullptr, "a tensor copy of " + Machine::place(load.line) + " completes on an mbarrier that block " +
+                                                  std::to_string(to.rank) + " never initialized");
+    arrive(found->second, 0, -static_cast<int64_t>(bytes));
+  }
+}
+
+void Gpu::read_stores(ThreadStores& of, size_t keep) {
+  for (size_t g = 0; g + keep < of.groups.size(); ++g)
+    for (TensorStore& store : of.groups[g]) {
+      if (store.read) continue;
+      store.read = true;
+      store.bytes.resize(box_bytes(store.map));
+      const auto base = static_cast<uint32_t>(arena_offset(store.from));
+      uint8_t* const arena = const_cast<uint8_t*>(store.from) - base;
+      for (uint32_t i = 0; i < store.bytes.size(); i += store.map.element_bytes)
+        std::memcpy(&store.bytes[i], arena + shared_place(store.map, base, i), store.map.element_bytes);
+    }
+}
+
+void Gpu::write_stores(ThreadStores& of, size_t keep) {
+  read_stores(of, keep);
+  while (of.groups.size() > keep) {
+    for (const TensorStore& store : of.groups.front()) {
+      const TensorMap& map = store.map;
+      const Range range = inside_of(map, store.at[0]);
+      for_each_run(map, store.at, [&](uint8_t* to, uint32_t linear) {
+        if (!to) return;
+        for (int64_t e = range.first; e < range.last; ++e) {
+          uint8_t* const element = to + (store.at[0] + e * map.element_strides[0]) * map.element_bytes;
+          const uint8_t* const value = &store.bytes[linear + static_cast<uint32_t>(e) * map.element_bytes];
+          if (store.reduce < 0) std::memcpy(element, value, map.element_bytes);
+          else reduce_element(static_cast<ReduceOp>(store.reduce), map.type, element, value);
+        }
+      });
+    }
+    of.groups.pop_front();
+  }
+}
+
+}  // namespace tilert::emulator
+
+using namespace tilert::emulator;
+
+void tlemu_tma_load(void* to, const void* map, void* bar, int rank, const int* where, uint32_t blocks, int line) {
+  Gpu& gpu = at(line);
+  TensorLoad load;
+  load.map = read_map(gpu, map, rank);
+  load.block = &gpu.block();
+  load.blocks = blocks ? blocks : 1u << gpu.block().rank;
+  load.to = gpu.shared(to, box_bytes(load.map), 128, "the destination of a tensor copy");
+  load.bar = gpu.shared(bar, 8, 8, "an mbarrier");
+  load.line = line;
+  load.thread = gpu.self().number;
+  std::copy_n(where, rank, load.at);
+  if (load.blocks >> gpu.blocks().size()) gpu.fail(Fault::protocol, "a multicast to blocks that the cluster does not have");
+  for (Block& block : gpu.blocks())
+    if (load.blocks >> block.rank & 1) {
+      Mbarrier& at = gpu.mbarrier(block, load.bar, "a tensor copy");
+      if (!at.fenced)
+        gpu.fail(Fault::protocol, "a tensor copy completes on an mbarrier whose initialization was not fenced (mbarrier_init_fence)");
+    }
+  if (gpu.schedule().tensor_copies == Timing::early) return gpu.land_load(load);
+  gpu.loads.push_back(load);
+}
+
+void tlemu_tma_store(const void* map, const void* from, int rank, const int* where, int reduce, int line) {
+  Gpu& gpu = at(line);
+  TensorStore store;
+  store.map = read_map(gpu, map, rank);
+  gpu.shared(from, box_bytes(store.map), 128, "the source of a tensor copy");
+  store.from = static_cast<const uint8_t*>(from);
+  store.reduce = reduce;
+  std::copy_n(where, rank, store.at);
+  gpu.stores[gpu.self().number].open.push_back(std::move(store));
+}
+
+void tlemu_tma_store_commit(int line) {
+  Gpu& gpu = at(line);
+  ThreadStores& stores = gpu.stores[gpu.self().number];
+  stores.groups.push_back(std::move(stores.open));
+  stores.open.clear();
+  if (gpu.schedule().tensor_copies == Timing::early) gpu.read_stores(stores, 0);
+}
+
+void tlemu_tma_store_wait(int pending, int only_read, int line) {
+  Gpu& gpu = at(line);
+  ThreadStores& stores = gpu.stores[gpu.self().number];
+  if (only_read) gpu.read_stores(stores, static_cast<size_t>(pending));
+  else gpu.write_stores(stores, static_cast<size_t>(pending));
+}
+
+void tlemu_proxy_fence(int line) { at(line); }

@@ -1,0 +1,234 @@
+// Host twins of device primitives: parts of the same names and signatures as in device/cuda, for those that hold asm or
+// a builtin of the device. All other parts are taken as they are. `line` is the place of the call in the kernel's text.
+
+//@ TL_DEV
+#define TL_DEV static inline __attribute__((unused))
+
+//@ TL_KERNEL
+#define TL_KERNEL(threads, blocks) [[maybe_unused]] static void
+
+//@ tl_float
+TL_DEV float tl_float(float x) { return x; }
+TL_DEV float tl_float(tl_f16 x) { return tilert::emulator::f16_to_float(x.bits); }
+TL_DEV float tl_float(tl_bf16 x) { return tilert::emulator::bf16_to_float(x.bits); }
+
+//@ tl_from_float
+template <class T>
+TL_DEV T tl_from_float(float x) {
+  if constexpr (tl_same<T, tl_f16>::value) return tl_f16{tilert::emulator::float_to_f16(x)};
+  else if constexpr (tl_same<T, tl_bf16>::value) return tl_bf16{tilert::emulator::float_to_bf16(x)};
+  else return x;
+}
+
+//@ tl_min
+template <class T>
+TL_DEV T tl_min(T a, T b) {
+  if constexpr (tl_is_float<T>::value) {
+    const float x = tl_float(a), y = tl_float(b);
+    if (x != x || y != y) return tl_from_float<T>(x != x ? y : x);
+    return tl_from_float<T>(x < y || (x == y && __builtin_signbit(x)) ? x : y);
+  } else {
+    return b < a ? b : a;
+  }
+}
+
+//@ tl_max
+template <class T>
+TL_DEV T tl_max(T a, T b) {
+  if constexpr (tl_is_float<T>::value) {
+    const float x = tl_float(a), y = tl_float(b);
+    if (x != x || y != y) return tl_from_float<T>(x != x ? y : x);
+    return tl_from_float<T>(y < x || (x == y && __builtin_signbit(y)) ? x : y);
+  } else {
+    return a < b ? b : a;
+  }
+}
+
+//@ tl_exp2
+TL_DEV float tl_exp2_f32(float x) { return exp2f(x); }
+template <class T>
+TL_DEV T tl_exp2(T x) { return tl_from_float<T>(tl_exp2_f32(tl_float(x))); }
+
+//@ tl_thread
+TL_DEV int tl_thread() { return tlemu_thread(); }
+
+//@ tl_block_x
+TL_DEV int tl_block_x() { return tlemu_block(0); }
+
+//@ tl_block_y
+TL_DEV int tl_block_y() { return tlemu_block(1); }
+
+//@ tl_block_z
+TL_DEV int tl_block_z() { return tlemu_block(2); }
+
+//@ tl_arena
+#define tl_arena tlemu_arena()
+
+//@ tl_address
+TL_DEV tl_u32 tl_address(const void* p) { return tlemu_address(p); }
+
+//@ tl_move
+template <int N, class T>
+TL_DEV void tl_move(T* dst, const T* src, int line = __builtin_LINE()) {
+  constexpr int bytes = N * static_cast<int>(sizeof(T));
+  static_assert(bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16, "tl_move: no access of this width");
+  tlemu_vector(dst, bytes, line);
+  tlemu_vector(src, bytes, line);
+  T values[N];
+  memcpy(values, src, bytes);
+  memcpy(dst, values, bytes);
+}
+
+//@ tl_barrier
+TL_DEV void tl_barrier(int line = __builtin_LINE()) { tlemu_barrier(line); }
+
+//@ tl_warp_sync
+TL_DEV void tl_warp_sync(int line = __builtin_LINE()) { tlemu_warp_sync(line); }
+
+//@ tl_named_barrier
+TL_DEV void tl_named_barrier(int id, int threads, int line = __builtin_LINE()) { tlemu_named_barrier(id, threads, line); }
+
+//@ tl_cp_async
+template <int Bytes>
+TL_DEV void tl_cp_async(void* dst, const void* src, int valid, int line = __builtin_LINE()) {
+  static_assert(Bytes == 4 || Bytes == 8 || Bytes == 16, "tl_cp_async: 4, 8 or 16 bytes");
+  tlemu_cp_async(dst, src, Bytes, valid, line);
+}
+
+//@ tl_cp_async_commit
+TL_DEV void tl_cp_async_commit(int line = __builtin_LINE()) { tlemu_cp_async_commit(line); }
+
+//@ tl_cp_async_wait
+template <int Pending>
+TL_DEV void tl_cp_async_wait(int line = __builtin_LINE()) { tlemu_cp_async_wait(Pending, line); }
+
+//@ tl_shuffle_bits
+template <class T>
+TL_DEV T tl_shuffle_bits(T x, int mask, int line = __builtin_LINE()) {
+  if constexpr (sizeof(T) == 8) {
+    const tl_u64 u = tl_bits<tl_u64>(x);
+    const tl_u32 lo = tlemu_shuffle_xor(static_cast<tl_u32>(u), mask, line);
+    const tl_u32 hi = tlemu_shuffle_xor(static_cast<tl_u32>(u >> 32), mask, line);
+    return tl_bits<T>(static_cast<tl_u64>(hi) << 32 | lo);
+  } else if constexpr (sizeof(T) == 4) {
+    return tl_bits<T>(tlemu_shuffle_xor(tl_bits<tl_u32>(x), mask, line));
+  } else if constexpr (sizeof(T) == 2) {
+    return tl_bits<T>(static_cast<tl_u16>(tlemu_shuffle_xor(tl_bits<tl_u16>(x), mask, line)));
+  } else {
+    return static_cast<T>(tlemu_shuffle_xor(static_cast<tl_u32>(static_cast<int>(x)), mask, line));
+  }
+}
+
+//@ tl_shuffle_xor
+template <class T>
+TL_DEV void tl_shuffle_xor(T (&dst)[1], T (&src)[1], int mask, int line = __builtin_LINE()) {
+  dst[0] = tl_shuffle_bits<T>(src[0], mask, line);
+}
+
+//@ tl_ldmatrix_x1
+TL_DEV void tl_ldmatrix_x1(tl_u32 (&r)[1], const void* p, int line = __builtin_LINE()) { tlemu_ldmatrix(r, p, 1, 0, line); }
+
+//@ tl_ldmatrix_x2
+TL_DEV void tl_ldmatrix_x2(tl_u32 (&r)[2], const void* p, int line = __builtin_LINE()) { tlemu_ldmatrix(r, p, 2, 0, line); }
+
+//@ tl_ldmatrix_x4
+TL_DEV void tl_ldmatrix_x4(tl_u32 (&r)[4], const void* p, int line = __builtin_LINE()) { tlemu_ldmatrix(r, p, 4, 0, line); }
+
+//@ tl_ldmatrix_x1_trans
+TL_DEV void tl_ldmatrix_x1_trans(tl_u32 (&r)[1], const void* p, int line = __builtin_LINE()) { tlemu_ldmatrix(r, p, 1, 1, line); }
+
+//@ tl_ldmatrix_x2_trans
+TL_DEV void tl_ldmatrix_x2_trans(tl_u32 (&r)[2], const void* p, int line = __builtin_LINE()) { tlemu_ldmatrix(r, p, 2, 1, line); }
+
+//@ tl_ldmatrix_x4_trans
+TL_DEV void tl_ldmatrix_x4_trans(tl_u32 (&r)[4], const void* p, int line = __builtin_LINE()) { tlemu_ldmatrix(r, p, 4, 1, line); }
+
+//@ tl_stmatrix_x4
+TL_DEV void tl_stmatrix_x4(void* p, const tl_u32 (&r)[4], int line = __builtin_LINE()) { tlemu_stmatrix(p, r, 4, 0, line); }
+
+//@ tl_mma_m16n8k16_f16
+TL_DEV void tl_mma_m16n8k16_f16(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2], int line = __builtin_LINE()) {
+  tlemu_mma(tlemu_m16n8k16_f16, d, a, b, line);
+}
+
+//@ tl_mma_m16n8k16_bf16
+TL_DEV void tl_mma_m16n8k16_bf16(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2], int line = __builtin_LINE()) {
+  tlemu_mma(tlemu_m16n8k16_bf16, d, a, b, line);
+}
+
+//@ tl_mma_m16n8k32_s8
+TL_DEV void tl_mma_m16n8k32_s8(int (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2], int line = __builtin_LINE()) {
+  tlemu_mma(tlemu_m16n8k32_s8, d, a, b, line);
+}
+
+//@ tl_mbarrier_init
+TL_DEV void tl_mbarrier_init(tl_u64* bar, int arrivals, int line = __builtin_LINE()) { tlemu_mbarrier_init(bar, arrivals, line); }
+
+//@ tl_mbarrier_init_fence
+TL_DEV void tl_mbarrier_init_fence(int line = __builtin_LINE()) { tlemu_mbarrier_init_fence(line); }
+
+//@ tl_mbarrier_expect
+TL_DEV void tl_mbarrier_expect(tl_u64* bar, int bytes, int line = __builtin_LINE()) { tlemu_mbarrier_expect(bar, bytes, line); }
+
+//@ tl_mbarrier_arrive
+TL_DEV void tl_mbarrier_arrive(tl_u64* bar, int line = __builtin_LINE()) { tlemu_mbarrier_arrive(bar, line); }
+
+//@ tl_mbarrier_wait
+TL_DEV void tl_mbarrier_wait(tl_u64* bar, int parity, int line = __builtin_LINE()) { tlemu_mbarrier_wait(bar, parity, line); }
+
+//@ tl_tma_load_2d
+TL_DEV void tl_tma_load_2d(void* dst, const tl_tensor_map& map, tl_u64* bar, int x, int y, int line = __builtin_LINE()) {
+  const int at[] = {x, y};
+  tlemu_tma_load(dst, &map, bar, 2, at, 0, line);
+}
+
+//@ tl_tma_store_2d
+TL_DEV void tl_tma_store_2d(const tl_tensor_map& map, const void* src, int x, int y, int line = __builtin_LINE()) {
+  const int at[] = {x, y};
+  tlemu_tma_store(&map, src, 2, at, -1, line);
+}
+
+//@ tl_tma_store_commit
+TL_DEV void tl_tma_store_commit(int line = __builtin_LINE()) { tlemu_tma_store_commit(line); }
+
+//@ tl_tma_store_wait_read
+template <int Pending>
+TL_DEV void tl_tma_store_wait_read(int line = __builtin_LINE()) { tlemu_tma_store_wait(Pending, 1, line); }
+
+//@ tl_proxy_fence
+TL_DEV void tl_proxy_fence(int line = __builtin_LINE()) { tlemu_proxy_fence(line); }
+
+//@ tl_setmaxnreg_inc
+template <int Registers>
+TL_DEV void tl_setmaxnreg_inc(int line = __builtin_LINE()) { tlemu_setmaxnreg(Registers, 1, line); }
+
+//@ tl_setmaxnreg_dec
+template <int Registers>
+TL_DEV void tl_setmaxnreg_dec(int line = __builtin_LINE()) { tlemu_setmaxnreg(Registers, 0, line); }
+
+//@ tl_wgmma_fence
+TL_DEV void tl_wgmma_fence(int line = __builtin_LINE()) { tlemu_wgmma_fence(line); }
+
+//@ tl_wgmma_commit
+TL_DEV void tl_wgmma_commit(int line = __builtin_LINE()) { tlemu_wgmma_commit(line); }
+
+//@ tl_wgmma_wait
+template <int Pending>
+TL_DEV void tl_wgmma_wait(int line = __builtin_LINE()) { tlemu_wgmma_wait(Pending, line); }
+
+//@ tl_wgmma_hold
+// A rule for the device's compiler alone: here a product's registers are written in memory.
+template <int N>
+TL_DEV void tl_wgmma_hold(float (&)[N]) {}
+
+//@ tl_wgmma_ss
+template <int N, class T>
+TL_DEV void tl_wgmma_ss(float (&d)[N / 2], tl_u64 a, tl_u64 b, int accumulate, int line = __builtin_LINE()) {
+  tlemu_wgmma(d, N, tlemu_number<T>::value, a, 0, b, accumulate, 0, 0, line);
+}
+
+//@ tl_cast_pack
+template <class T, int N>
+TL_DEV void tl_cast_pack(tl_u32 (&r)[N], const float (&x)[2 * N]) {
+  for (int i = 0; i < N; ++i) r[i] = tl_pack(tl_from_float<T>(x[2 * i]), tl_from_float<T>(x[2 * i + 1]));
+}
