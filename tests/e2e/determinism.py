@@ -1,7 +1,8 @@
 """The same source text and keys, byte for byte, from fresh processes: with unused declarations added in another order,
-from other folders, under other locales and environments.
+from other folders, under other locales, environments and floating-point modes.
 
-determinism.py TILERT FOLDER: TILERT is the command, FOLDER holds .tir programs. 100 processes over all programs.
+determinism.py TILERT FOLDER PRELOAD: TILERT is the command, FOLDER holds .tir programs, PRELOAD is the library that sets
+the mode. 100 processes over all programs.
 """
 
 import os
@@ -12,6 +13,7 @@ import sys
 import tempfile
 
 LOCALES = ["C", "C.UTF-8", "de_DE.UTF-8", "tr_TR.UTF-8"]
+ROUNDING = ["nearest", "up", "down", "zero"]
 TARGETS = ["sm_80", "sm_90a"]
 
 
@@ -43,7 +45,9 @@ def run(command, file, target, folder, environment):
 
 
 def main():
-    command, programs = os.path.abspath(sys.argv[1]), sys.argv[2]
+    command, programs, preload = os.path.abspath(sys.argv[1]), sys.argv[2], os.path.abspath(sys.argv[3])
+    if not os.path.exists(preload):
+        sys.exit(f"no {preload}")
     rng = random.Random(7)
     texts = {name: open(os.path.join(programs, name)).read() for name in sorted(os.listdir(programs)) if name.endswith(".tir")}
     wanted, processes = {}, 0
@@ -57,7 +61,11 @@ def main():
                     with open(file, "w") as f:
                         f.write(with_unused(text, rng) if (name, target) in wanted else text)
                     environment = {"LC_ALL": rng.choice(LOCALES), "HOME": folder, "COLUMNS": str(rng.randint(1, 200)),
-                                   "MALLOC_PERTURB_": str(rng.randint(0, 255))}
+                                   "MALLOC_PERTURB_": str(rng.randint(0, 255)), "LD_PRELOAD": preload,
+                                   "ASAN_OPTIONS": "verify_asan_link_order=0",
+                                   "TILERT_TEST_ROUNDING": rng.choice(ROUNDING) if (name, target) in wanted else "nearest"}
+                    if rng.random() < 0.5 and (name, target) in wanted:
+                        environment["TILERT_TEST_FLUSH"] = "1"
                     key, source = run(command, file, target, rng.choice([folder, "/", scratch]), environment)
                     processes += 2
                     if wanted.setdefault((name, target), (key, source)) != (key, source):
