@@ -849,8 +849,9 @@ typedef struct tilert_variant_info {
 } tilert_variant_info;
 TILERT_API tilert_status tilert_variant_get_info(tilert_variant* variant, tilert_variant_info* info) TILERT_NOEXCEPT;
 
-/* The generated source text, or the text at a stage of the compiler ("specialized", "tile", "loop", "source"; NULL:
- * source). Runs the passes again where the variant was fetched; compiles nothing. `*text` belongs to the variant. Acts:
+/* The generated source text (stage "source", or NULL), the program with its dims bound ("specialized"), or, for GPUs, the
+ * program after the pass of that name; the error about an unknown stage lists all. Programs are verified after each pass on
+ * the way. Runs the passes again where the variant was fetched; compiles nothing. `*text` belongs to the variant. Acts:
  * none. */
 TILERT_API tilert_status tilert_variant_text(tilert_variant* variant, const char* stage, const char** text,
                                              size_t* size, tilert_error** error) TILERT_NOEXCEPT;

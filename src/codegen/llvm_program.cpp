@@ -8,7 +8,7 @@ namespace tilert::codegen {
 
 Result<GeneratedProgram> generate_llvm(passes::Module module, const passes::PassContext& context) {
   const CpuIsa isa = cpu_isa(context.target);
-  TILERT_ASSIGN(passes::CpuProgram lowered, passes::cpu_lower(std::move(module), isa.lanes));
+  TILERT_ASSIGN(passes::CpuProgram lowered, passes::cpu_lower(std::move(module), context, isa.lanes));
   GeneratedProgram out;
   out.language = Language::llvm_ir;
   out.target = context.target.text;

@@ -111,11 +111,18 @@ bool Verifier::over_dims(Expr e, bool scalars, const std::string& what) {
   return fits || fail(fmt::format("{} depends on more than dims{}", what, scalars ? " and scalar parameters" : ""));
 }
 
+bool Verifier::scope_has_place(BufferId id) {
+  const Scope scope = p_.buffers[id].scope;
+  for (const ScopeRow& row : kScopes)
+    if (row.scope == scope && !row.legal[static_cast<size_t>(stage_)])
+      return fail(fmt::format("{} is of scope {}, which has no place at this stage", name(id), word(scope)));
+  return true;
+}
+
 bool Verifier::buffer(BufferId id) {
   const Buffer& b = p_.buffers[id];
-  for (const ScopeRow& row : kScopes)
-    if (row.scope == b.scope && !row.legal[static_cast<size_t>(stage_)])
-      return fail(fmt::format("{} is of scope {}, which has no place at this stage", name(id), word(b.scope)));
+  // What a pass has replaced stays declared; that nothing allocates it is for alloc to say.
+  if (stage_ < Stage::lowered && !scope_has_place(id)) return false;
   if (!supported(b.dtype, name(id))) return false;
   if (b.shape.size() > kMaxRank)
     return fail(fmt::format("{} has {} dims; {} is the limit", name(id), b.shape.size(), kMaxRank));

@@ -27,6 +27,7 @@ class Verifier {
   bool declarations();
   bool variable(const Var& v);
   bool dim(const Dim& d);
+  bool scope_has_place(BufferId id);
   bool buffer(BufferId id);
   bool global_buffer(const Buffer& b);
   bool tile_buffer(const Buffer& b);

@@ -70,6 +70,7 @@ bool Verifier::legal(const Stmt& s) {
 
 bool Verifier::check(const Alloc& n) {
   if (n.buffer >= p_.buffers.size() || p_.buffers[n.buffer].scope == Scope::global) return fail("alloc names no tile");
+  if (!scope_has_place(n.buffer)) return false;
   const Scope scope = p_.buffers[n.buffer].scope;
   if (parallel_ && scope != Scope::scalar && scope != Scope::local)
     return fail(

@@ -76,7 +76,7 @@ Result<std::string> text_after(const ir::Program& program, const std::vector<pas
   if (!found || target.is_cpu())
     return make_error(Code::kInvalidArgument, "no stage '{}' for {}; there are: {}", stage, target.text,
                       target.is_cpu() ? "specialized, source" : known);
-  TILERT_ASSIGN(passes::Module lowered, passes::run_gpu_passes(std::move(module), {target, device}, stage));
+  TILERT_ASSIGN(passes::Module lowered, passes::run_gpu_passes(std::move(module), {target, device, true}, stage));
   return ir::print(lowered.program);
 }
 

@@ -29,14 +29,17 @@ Expr contract(ir::Arena& arena, Expr e) {
   return ir::rewrite_expr(arena, e, [&](Expr node) { return fuse(arena, node); });
 }
 
-ir::Block contract(ir::Arena& arena, const ir::Block& block) {
-  return ir::rewrite_block(block, [&](const ir::StmtPtr& stmt) -> ir::Block {
-    const auto* loop = std::get_if<ir::Parallel>(&stmt->node);
-    if (!loop || !loop->contract) return {stmt};
-    ir::Parallel out = *loop;
-    out.body = ir::map_block_exprs(loop->body, [&](Expr e) { return contract(arena, e); });
-    return {ir::make_stmt(std::move(out), stmt->ordinal, stmt->location)};
-  });
+Result<Module> contract(Module module, const PassContext&) {
+  ir::Arena& arena = *module.program.arena;
+  for (ir::Kernel& kernel : module.program.kernels)
+    kernel.body = ir::rewrite_block(kernel.body, [&](const ir::StmtPtr& stmt) -> ir::Block {
+      const auto* loop = std::get_if<ir::Parallel>(&stmt->node);
+      if (!loop || !loop->contract) return {stmt};
+      ir::Parallel out = *loop;
+      out.body = ir::map_block_exprs(loop->body, [&](Expr e) { return contract(arena, e); });
+      return {ir::make_stmt(std::move(out), stmt->ordinal, stmt->location)};
+    });
+  return module;
 }
 
 }  // namespace tilert::passes

@@ -6,12 +6,12 @@
 // at a time, so that the same source line rounds the same way wherever it stands. 16-bit floats round after each operation.
 #pragma once
 
-#include "ir/program.h"
+#include "passes/module.h"
 
 namespace tilert::passes {
 
 ir::Expr contract(ir::Arena& arena, ir::Expr e);
-// Every Parallel of the block that allows it.
-ir::Block contract(ir::Arena& arena, const ir::Block& block);
+// Every Parallel of every kernel that allows it.
+Result<Module> contract(Module module, const PassContext& context);
 
 }  // namespace tilert::passes

@@ -176,10 +176,11 @@ Status CpuLowering::lower_if(const If& n, Out& out) {
   return {};
 }
 
-Result<CpuProgram> cpu_lower(Module module, int lanes) {
-  CpuProgram out{std::move(module), {}};
+Result<CpuProgram> cpu_lower(Module module, const PassContext& context, int lanes) {
+  TILERT_ASSIGN(Module contracted, contract(std::move(module), context));
+  CpuProgram out{std::move(contracted), {}};
   for (size_t i = 0; i < out.module.program.kernels.size(); ++i) {
-    const Block body = contract(*out.module.program.arena, out.module.program.kernels[i].body);
+    const Block body = out.module.program.kernels[i].body;
     CpuKernel kernel;
     CpuLowering lowering(out, kernel, body, lanes);
     TILERT_ASSIGN(kernel.body, lowering.lower(body));

@@ -79,7 +79,7 @@ struct CpuProgram {
 };
 
 // `lanes`: f32 elements of a vector. UNSUPPORTED names what the CPU does not have.
-Result<CpuProgram> cpu_lower(Module module, int lanes);
+Result<CpuProgram> cpu_lower(Module module, const PassContext& context, int lanes);
 
 inline constexpr int64_t kCpuProductDepth = 256;  // k of one round: a panel of B stays in L1, rows of A in L2
 

@@ -82,6 +82,7 @@ struct Module {
 struct PassContext {
   Target target;
   DeviceClass device;
+  bool verify = false;  // each pass's result; for tests, and for whoever looks for a fault
 };
 
 }  // namespace tilert::passes

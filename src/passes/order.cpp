@@ -2,6 +2,7 @@
 #include "passes/order.h"
 
 #include "passes/barriers.h"
+#include "passes/contract.h"
 #include "passes/layouts.h"
 #include "passes/lower.h"
 #include "passes/partial_sums.h"
@@ -13,10 +14,18 @@
 namespace tilert::passes {
 
 const std::vector<Pass>& gpu_passes() {
+  using ir::Stage;
   static const std::vector<Pass> table = {
-      {"select", select},         {"plan_roles", plan_roles},   {"partial_sums", partial_sums}, {"infer_layouts", infer_layouts},
-      {"plan_rings", plan_rings}, {"apply_rings", apply_rings}, {"lower", lower},
-      {"plan_shared", plan_shared}, {"insert_barriers", insert_barriers},
+      {"select", select, Stage::specialized},
+      {"plan_roles", plan_roles, Stage::specialized},
+      {"partial_sums", partial_sums, Stage::specialized},
+      {"contract", contract, Stage::specialized},
+      {"infer_layouts", infer_layouts, Stage::specialized},
+      {"plan_rings", plan_rings, Stage::specialized},
+      {"apply_rings", apply_rings, Stage::lowered},
+      {"lower", lower, Stage::lowered},
+      {"plan_shared", plan_shared, Stage::lowered},
+      {"insert_barriers", insert_barriers, Stage::synchronized},
   };
   return table;
 }
@@ -26,6 +35,9 @@ Result<Module> run_gpu_passes(Module module, const PassContext& context, std::st
   for (const Pass& pass : gpu_passes()) {
     TILERT_ASSIGN(Module next, pass.run(std::move(*current), context));
     current = std::make_unique<Module>(std::move(next));
+    if (context.verify)
+      if (const Status legal = ir::verify(current->program, pass.stage); !legal)
+        return make_error(Code::kInternal, "after the pass '{}': {}", pass.name, legal.error().message);
     if (stop_after == pass.name) break;
   }
   return std::move(*current);

@@ -1,5 +1,6 @@
-// A sample of all cases compiles for every GPU target with nothing for ptxas to complain of: no spill, no stack frame,
-// no serialized product. Needs NVRTC and no GPU; without NVRTC it is skipped by name.
+// What needs no GPU: each pass leaves a legal program of every case; and a sample of all cases compiles for every GPU
+// target with nothing for ptxas to complain of: no spill, no stack frame, no serialized product. The second needs NVRTC
+// and is skipped by name without it.
 #include <gtest/gtest.h>
 
 #include "compiler/compiler.h"
@@ -51,6 +52,46 @@ std::string fault(tilert_context* context, const Scenario& scenario, const tl::P
   tilert_kernel_release(kernel);
   return out;
 }
+
+// Empty, or which pass left something illegal. A text of a stage comes from verified passes.
+std::string illegal(tilert_context* context, const Scenario& scenario, const tl::Program& program, const char* target) {
+  const KernelRequest request(scenario, target);
+  tilert_kernel* kernel = nullptr;
+  tilert_error* error = nullptr;
+  std::string out;
+  tilert_status status = tilert_kernel_create(context, program.get(), &request.options, &kernel, &error);
+  for (uint32_t i = 0; status == TILERT_OK && i < tilert_kernel_variant_count(kernel); ++i) {
+    tilert_variant* raw = nullptr;
+    tilert_kernel_variant(kernel, i, &raw);
+    const tl::Variant variant(raw);
+    const char* text = nullptr;
+    size_t size = 0;
+    status = tilert_variant_text(variant.get(), "insert_barriers", &text, &size, &error);
+    if (status == TILERT_OK && size == 0) out = "no text";
+  }
+  if (status != TILERT_OK) out = tl::Error(status, error).text();
+  tilert_kernel_release(kernel);
+  return out;
+}
+
+class EveryPass : public testing::TestWithParam<const char*> {};
+
+TEST_P(EveryPass, LeavesALegalProgram) {
+  auto context = test_context();
+  ASSERT_TRUE(context) << context.error().text();
+  int programs = 0;
+  for (const Trial& trial : all_trials()) {
+    const Scenario scenario = trial.row->make(trial.values);
+    if (!scenario.refused.empty()) continue;
+    for (auto program : scenario.programs) {
+      ASSERT_TRUE(program) << trial.text() << ": " << program.error().text();
+      EXPECT_EQ(illegal(context->get(), scenario, *program, GetParam()), "") << trial.text();
+      ++programs;
+    }
+  }
+  EXPECT_GE(programs, 700);
+}
+INSTANTIATE_TEST_SUITE_P(Gpu, EveryPass, testing::Values("sm_80", "sm_90a"));
 
 class EveryTarget : public testing::TestWithParam<Part> {};
 
