@@ -7,9 +7,9 @@
 
 namespace tilert::conformance {
 
-std::string CudaMemory::open() {
-  void* library = dlopen("libcuda.so.1", RTLD_NOW);
-  if (!library) return "no CUDA driver (libcuda.so.1)";
+std::string CudaMemory::open(const std::string& driver, int ordinal) {
+  void* library = dlopen(driver.c_str(), RTLD_NOW);
+  if (!library) return "no CUDA driver (" + driver + ")";
   int (*init)(unsigned) = nullptr;
   int (*retain)(void**, int) = nullptr;
   int (*set_current)(void*) = nullptr;
@@ -30,7 +30,7 @@ std::string CudaMemory::open() {
   if (!missing.empty()) return "the CUDA driver lacks " + missing;
   void* context = nullptr;
   if (const int code = init(0)) return "cuInit failed with " + std::to_string(code);
-  if (const int code = retain(&context, 0)) return "no context on CUDA device 0: " + std::to_string(code);
+  if (const int code = retain(&context, ordinal)) return "no context on CUDA device " + std::to_string(ordinal) + ": " + std::to_string(code);
   if (const int code = set_current(context)) return "cuCtxSetCurrent failed with " + std::to_string(code);
   return {};
 }

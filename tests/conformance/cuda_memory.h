@@ -9,8 +9,8 @@ namespace tilert::conformance {
 
 class CudaMemory {
  public:
-  // Makes the primary context of device 0 current. Empty, or why that cannot be.
-  std::string open();
+  // Makes the primary context of a device current. Empty, or why that cannot be.
+  std::string open(const std::string& driver = "libcuda.so.1", int ordinal = 0);
   // Each answers the driver's code.
   int allocate(size_t bytes, uint64_t& address) const { return allocate_(&address, bytes); }
   int upload(uint64_t to, const void* from, size_t bytes) const { return upload_(to, from, bytes); }

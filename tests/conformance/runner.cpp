@@ -1,6 +1,8 @@
 // Runs scenarios: prepares each program once, launches it with fresh buffers, compares.
 #include "conformance/runner.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -85,29 +87,58 @@ std::string plugin_path() {
 }  // namespace
 
 const char* backend_name(Backend backend) {
-  return backend == Backend::interpreter ? "interpreter" : backend == Backend::cpu ? "cpu" : "cuda";
+  static const char* const kNames[] = {"interpreter", "cpu", "cuda", "emulated"};
+  return kNames[static_cast<int>(backend)];
 }
 
-tl::Result<tl::Context> test_context() {
+tl::Result<tl::Context> test_context(const std::string& nvrtc) {
   const std::string plugin = plugin_path();
   tilert_context_options options{};
   options.cache_mode = TILERT_CACHE_MEMORY;
   options.plugin_path = plugin.empty() ? nullptr : plugin.c_str();
+  options.nvrtc_path = nvrtc.empty() ? nullptr : nvrtc.c_str();
   return tl::Context::create(options);
 }
 
-std::unique_ptr<Machine> Machine::open(Backend backend, std::string& why_not) {
+std::unique_ptr<Machine> Machine::open(Backend backend, std::string& why_not, int ordinal) {
   std::unique_ptr<Machine> out(new Machine);
   out->backend_ = backend;
-  if (backend == Backend::interpreter) return out;
-  if (backend == Backend::cuda && !(why_not = out->cuda_.open()).empty()) return nullptr;
-  auto context = test_context();
-  if (!context) return why_not = context.error().text(), nullptr;
-  out->context_ = *context;
-  auto device = backend == Backend::cpu ? out->context_.try_cpu() : out->context_.try_cuda();
-  if (!device) return why_not = device.error().text(), nullptr;
-  out->device_ = *device;
-  return out;
+  if (backend != Backend::interpreter) why_not = out->open_device(ordinal);
+  return why_not.empty() ? std::move(out) : nullptr;
+}
+
+// Empty, or why there is no device. The emulator is driver and NVRTC in one.
+std::string Machine::open_device(int ordinal) {
+  const std::string emulator = TILERT_BINARY_DIR "/lib/libtilert_emulator.so";
+  const bool emulated = backend_ == Backend::emulated;
+  if (on_device())
+    if (std::string why = emulated ? cuda_.open(emulator, ordinal) : cuda_.open(); !why.empty()) return why;
+  if (emulated) {
+    void* const found = dlsym(dlopen(emulator.c_str(), RTLD_NOW), "tilert_emulator_control");
+    emulator_ = reinterpret_cast<const tilert_emulator_table* (*)()>(found)();
+  }
+  auto context = test_context(emulated ? emulator : std::string());
+  if (!context) return context.error().text();
+  context_ = *context;
+  tilert_device_options options{};
+  options.struct_size = sizeof options;
+  options.kind = on_device() ? TILERT_DEVICE_CUDA : TILERT_DEVICE_CPU;
+  options.ordinal = ordinal;
+  options.driver_path = emulated ? emulator.c_str() : nullptr;
+  tilert_device* device = nullptr;
+  tilert_error* error = nullptr;
+  if (const tilert_status status = tilert_device_open(context_.get(), &options, &device, &error)) return tl::Error(status, error).text();
+  device_ = tl::Device(device);
+  return {};
+}
+
+void Machine::prepare_ahead(const Scenario& scenario) {
+  if (!scenario.refused.empty()) return;
+  for (auto program : scenario.programs) {
+    Prepared prepared;
+    Outcome ignored;
+    if (program && prepare(scenario, *program, prepared, ignored)) tilert_kernel_release(prepared.kernel);
+  }
 }
 
 std::string Machine::device_name() const { return device_ ? device_.info().name : "interpreter"; }
@@ -233,13 +264,16 @@ void Machine::run_launch(const Scenario& scenario, const Launch& launch, Prepare
   std::vector<uint64_t> device(buffers.size(), 0);
   std::vector<void*> places;
   for (size_t i = 0; i < buffers.size(); ++i) {
-    if (backend_ != Backend::cuda || launch.arguments[i].scalar) {
+    if (!on_device() || launch.arguments[i].scalar) {
       places.push_back(buffers[i].data());
       continue;
     }
-    if (int code = cuda_.allocate(buffers[i].whole(), device[i]); code || (code = cuda_.upload(device[i], buffers[i].begin(), buffers[i].whole())))
+    // The emulator's memory ends where its buffer does, and has canaries of its own.
+    const size_t margin = emulator_ ? 0 : kCanary;
+    if (int code = cuda_.allocate(buffers[i].bytes + 2 * margin, device[i]);
+        code || (code = cuda_.upload(device[i], buffers[i].data() - margin, buffers[i].bytes + 2 * margin)))
       return out.fail("device memory: driver code " + std::to_string(code));
-    places.push_back(reinterpret_cast<void*>(device[i] + kCanary));
+    places.push_back(reinterpret_cast<void*>(device[i] + margin));
   }
   std::string message;
   tilert_status status = TILERT_OK;
@@ -255,11 +289,13 @@ void Machine::run_launch(const Scenario& scenario, const Launch& launch, Prepare
   } else {
     status = start(launch, prepared, places, message);
   }
-  if (backend_ == Backend::cuda) {
+  if (emulator_ && status != TILERT_OK && *emulator_->report()) message += "\n" + std::string(emulator_->report());
+  if (on_device()) {
     if (const int code = cuda_.synchronize()) return out.fail("the kernel failed: driver code " + std::to_string(code));
     for (size_t i = 0; i < buffers.size(); ++i) {
       if (!device[i]) continue;
-      cuda_.download(buffers[i].begin(), device[i], buffers[i].whole());
+      const size_t margin = emulator_ ? 0 : kCanary;
+      cuda_.download(buffers[i].data() - margin, device[i], buffers[i].bytes + 2 * margin);
       cuda_.release(device[i]);
     }
   }

@@ -9,10 +9,11 @@
 
 #include "conformance/cuda_memory.h"
 #include "conformance/scenario.h"
+#include "emulator/driver/control.h"
 
 namespace tilert::conformance {
 
-enum class Backend { interpreter, cpu, cuda };
+enum class Backend { interpreter, cpu, cuda, emulated };
 const char* backend_name(Backend backend);
 
 struct Outcome {
@@ -32,10 +33,14 @@ struct Outcome {
 
 class Machine {
  public:
-  // Null and a reason where this machine lacks the back end.
-  static std::unique_ptr<Machine> open(Backend backend, std::string& why_not);
+  // Null and a reason where this machine lacks the back end. Emulated: the device of that ordinal (emulator/driver).
+  static std::unique_ptr<Machine> open(Backend backend, std::string& why_not, int ordinal = 0);
 
   Outcome run(const Scenario& scenario);
+  // Compiles what the scenario will launch, so that the emulator takes the kernels of many scenarios at a time.
+  void prepare_ahead(const Scenario& scenario);
+  // Of the emulated back end: its table of functions.
+  const tilert_emulator_table* emulator() const { return emulator_; }
   Backend backend() const { return backend_; }
   std::string device_name() const;
   std::string target() const;
@@ -52,12 +57,15 @@ class Machine {
   // The bytes that each argument holds afterwards go to `after`.
   void run_launch(const Scenario& scenario, const Launch& launch, Prepared& prepared, Outcome& out,
                   std::vector<Bytes>& after);
+  bool on_device() const { return backend_ == Backend::cuda || backend_ == Backend::emulated; }
+  std::string open_device(int ordinal);
   tilert_status start(const Launch& launch, Prepared& prepared, const std::vector<void*>& places, std::string& message);
 
   Backend backend_ = Backend::interpreter;
   tl::Context context_{static_cast<tilert_context*>(nullptr)};  // the interpreter needs none
   tl::Device device_;
   CudaMemory cuda_;
+  const tilert_emulator_table* emulator_ = nullptr;
 };
 
 // Compares what an argument holds with what it must hold.
@@ -70,7 +78,7 @@ struct KernelRequest {
   KernelRequest(const Scenario& scenario, const char* target);
 };
 
-// A context whose kernels stay in memory and whose plugin is the one built here.
-tl::Result<tl::Context> test_context();
+// A context whose kernels stay in memory and whose plugin is the one built here; NVRTC at `nvrtc`, where given.
+tl::Result<tl::Context> test_context(const std::string& nvrtc = {});
 
 }  // namespace tilert::conformance

@@ -144,7 +144,7 @@ void Fiber::suspend(bool last) {
 Fiber::~Fiber() = default;
 
 #else
-struct Context {
+struct SwitchContext {
   ucontext_t fiber, scheduler;
 };
 
@@ -161,7 +161,7 @@ void Fiber::prepare(uint8_t* stack, size_t bytes, void (*entry)(void*), void* ar
   entry_ = entry;
   argument_ = argument;
   fake_stack_ = nullptr;
-  if (!context_) context_ = new Context;
+  if (!context_) context_ = new SwitchContext;
   getcontext(&context_->fiber);
   context_->fiber.uc_stack.ss_sp = stack;
   context_->fiber.uc_stack.ss_size = bytes;

@@ -8,7 +8,7 @@
 
 namespace tilert::emulator {
 
-struct Context;  // where a suspended fiber, or the scheduler, goes on
+struct SwitchContext;  // where a suspended fiber, or the scheduler, goes on
 
 // Stacks of one size, each below a page that must not be touched; kept for the next block.
 class StackPool {
@@ -47,7 +47,7 @@ class Fiber {
  private:
   void* stack_pointer_ = nullptr;     // of the suspended fiber (x86-64)
   void* scheduler_pointer_ = nullptr;
-  Context* context_ = nullptr;        // elsewhere
+  SwitchContext* context_ = nullptr;        // elsewhere
   uint8_t* stack_ = nullptr;
   size_t bytes_ = 0;
   void (*entry_)(void*) = nullptr;

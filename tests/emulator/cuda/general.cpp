@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "emulator/core/faults.h"
 #include "emulator/cuda/gpu.h"
 #include "emulator/cuda/primitives.h"
 

@@ -1,0 +1,22 @@
+// Steering the emulated GPU from a program that opens it by path, as driver and as NVRTC: the one function
+// tilert_emulator_control gives a table. Not here: the driver's and NVRTC's own functions, which are theirs.
+#pragma once
+
+extern "C" {
+
+struct tilert_emulator_table {
+  // Under which schedules each launch runs: texts of Schedule, separated by ';'. Outputs must not differ between them.
+  // 1: understood.
+  int (*set_schedules)(const char* list);
+  // Accesses are checked for races as well: kernels are compiled with hooks.
+  void (*set_races)(int on);
+  // What went wrong in this thread's last launch; empty where nothing did. Valid until its next launch.
+  const char* (*report)(void);
+  // Compiles every kernel that was given to NVRTC and is not compiled, in units of many; 0, or how many failed.
+  int (*compile_pending)(void);
+  // Sum over all launches of this process.
+  void (*counts)(unsigned long long* launches, unsigned long long* switches, double* seconds);
+};
+
+const tilert_emulator_table* tilert_emulator_control(void);
+}
