@@ -7,27 +7,27 @@
 namespace tilert::conformance {
 namespace {
 
-struct Device {
+struct EmulatedDevice {
   const char* name;
   int ordinal;  // emulator/driver/devices.def
 };
-constexpr Device kDevices[] = {{"sm_80", 1}, {"sm_90a", 0}};
-constexpr size_t kShards = 4;
+constexpr EmulatedDevice kEmulatedDevices[] = {{"sm_80", 1}, {"sm_90a", 0}};
+constexpr size_t kEmulatedShards = 4;
 
-struct Part {
-  Device device;
+struct EmulatedPart {
+  EmulatedDevice device;
   size_t shard;
 };
-void PrintTo(const Part& part, std::ostream* out) { *out << part.device.name << " part " << part.shard; }
+void PrintTo(const EmulatedPart& part, std::ostream* out) { *out << part.device.name << " part " << part.shard; }
 
-std::vector<Part> parts() {
-  std::vector<Part> out;
-  for (const Device& device : kDevices)
-    for (size_t shard = 0; shard < kShards; ++shard) out.push_back({device, shard});
+std::vector<EmulatedPart> emulated_parts() {
+  std::vector<EmulatedPart> out;
+  for (const EmulatedDevice& device : kEmulatedDevices)
+    for (size_t shard = 0; shard < kEmulatedShards; ++shard) out.push_back({device, shard});
   return out;
 }
 
-class Emulated : public testing::TestWithParam<Part> {};
+class Emulated : public testing::TestWithParam<EmulatedPart> {};
 
 TEST_P(Emulated, GivesWhatTheCasesSay) {
   std::string why_not;
@@ -35,7 +35,7 @@ TEST_P(Emulated, GivesWhatTheCasesSay) {
   if (!machine) GTEST_SKIP() << why_not;
   std::vector<Trial> trials;
   const std::vector<Trial> all = all_trials();
-  for (size_t i = GetParam().shard; i < all.size(); i += kShards)
+  for (size_t i = GetParam().shard; i < all.size(); i += kEmulatedShards)
     if (!all[i].row->heavy) trials.push_back(all[i]);
   for (const Trial& trial : trials) machine->prepare_ahead(trial.row->make(trial.values));
   EXPECT_EQ(machine->emulator()->compile_pending(), 0);
@@ -43,12 +43,19 @@ TEST_P(Emulated, GivesWhatTheCasesSay) {
     const Outcome outcome = machine->run(trial.row->make(trial.values));
     EXPECT_TRUE(outcome.ok) << trial.text() << ":\n" << outcome.message;
   }
+  unsigned long long launches = 0, switches = 0;
+  double seconds = 0;
+  machine->emulator()->counts(&launches, &switches, &seconds);
+  EXPECT_GT(launches, 5 * trials.size() / 2);
+  RecordProperty("launches", std::to_string(launches));
+  RecordProperty("switches", std::to_string(switches));
+  RecordProperty("seconds", std::to_string(seconds));
 }
 
-std::string part_name(const testing::TestParamInfo<Part>& info) {
+std::string emulated_part_name(const testing::TestParamInfo<EmulatedPart>& info) {
   return std::string(info.param.device.name) + "_part_" + std::to_string(info.param.shard);
 }
-INSTANTIATE_TEST_SUITE_P(Gpus, Emulated, testing::ValuesIn(parts()), part_name);
+INSTANTIATE_TEST_SUITE_P(Gpus, Emulated, testing::ValuesIn(emulated_parts()), emulated_part_name);
 
 }  // namespace
 }  // namespace tilert::conformance
