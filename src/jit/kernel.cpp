@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
+#include "arith/prover.h"
 #include "ir/printer.h"
 #include "ir/visit.h"
 #include "jit/generate.h"
@@ -19,14 +21,22 @@ struct DimOptions {
   std::vector<DimChoice> choices;
 };
 
-// Elements of which a dynamic dim must be a multiple so that rows start on 16 bytes, where it sets a row's stride; 1 where
-// it sets none.
-int64_t row_divisor(const ir::Program& program, ir::VarId dim) {
+// What a dynamic dim must be a multiple of so that the rows whose stride it sets start on 16 bytes: the least power of two
+// that is enough by itself, 1 where rows start there anyway.
+int64_t row_divisor(const ir::Program& program, const ir::Dim& dim, const arith::Facts& facts) {
   int64_t divisor = 1;
   for (const ir::Buffer& b : program.buffers) {
     if (b.scope != ir::Scope::global) continue;
-    for (size_t d = 0; d + 1 < b.strides.size(); ++d)
-      if (ir::uses_var(b.strides[d], dim)) divisor = std::max<int64_t>(divisor, 128 / dtype_bits(b.dtype));
+    const int64_t unit = 128 / dtype_bits(b.dtype);
+    for (size_t d = 0; d + 1 < b.strides.size(); ++d) {
+      if (!ir::uses_var(b.strides[d], dim.var)) continue;
+      const auto enough = [&](int64_t n) {
+        arith::Facts with = facts;
+        with.set_multiple(dim.var, std::lcm(n, dim.divisible));
+        return arith::multiple_of(b.strides[d], unit, with);
+      };
+      while (divisor < unit && !enough(divisor)) divisor *= 2;
+    }
   }
   return divisor;
 }
@@ -47,6 +57,9 @@ Result<std::vector<std::vector<DimChoice>>> combinations(const ir::Program& prog
   std::vector<DimOptions> dims(program.dims.size());
   std::vector<int64_t> row(program.dims.size(), 1);
   bool by_rows = false;
+  arith::Facts facts(program);
+  for (const DimBinding& b : options.dims)
+    if (b.value && b.dim < dims.size()) facts.set_range(program.dims[b.dim].var, *b.value, *b.value);
   for (size_t i = 0; i < dims.size(); ++i) {
     const ir::Dim& dim = program.dims[i];
     std::vector<ir::Bucket> buckets = dim.buckets;
@@ -67,7 +80,7 @@ Result<std::vector<std::vector<DimChoice>>> combinations(const ir::Program& prog
       for (const ir::Bucket& b : buckets) dims[i].choices.push_back(from_bucket(b));
     } else {
       dims[i].choices.push_back(promised);
-      row[i] = row_divisor(program, dim.var);
+      row[i] = row_divisor(program, dim, facts);
       if (row[i] > 1 && dim.divisible % row[i] != 0) by_rows = true;
     }
   }
@@ -88,7 +101,7 @@ Result<std::vector<std::vector<DimChoice>>> combinations(const ir::Program& prog
   for (const auto& choices : all) {
     both.push_back(choices);
     for (size_t i = 0; i < choices.size(); ++i)
-      if (row[i] > 1) both.back()[i].divisor = std::max(both.back()[i].divisor, row[i]);
+      if (row[i] > 1) both.back()[i].divisor = std::lcm(both.back()[i].divisor, row[i]);
   }
   both.insert(both.end(), all.begin(), all.end());
   return both;

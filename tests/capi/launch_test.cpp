@@ -132,6 +132,27 @@ TEST_F(Variants, TellWhatTheyAreAndShowTheirText) {
   EXPECT_EQ(need.bytes, 0u);
 }
 
+// A copy of a tensor of three dims, the last two given.
+tl::Kernel copy_of(const tl::Context& context, int64_t divisible, int64_t columns) {
+  tl::Builder b("copy");
+  auto N = b.dim("N"), S = b.dim("S", tl::DimOptions().divisible(divisible));
+  auto X = b.input("X", tl::f16, {N, S, columns}), Y = b.output("Y", tl::f16, {N, S, columns});
+  b.grid({N, S}, [&](tl::Index n, tl::Index s) {
+    auto t = b.fragment(tl::f16, {1, 1, columns});
+    b.copy(X(n, s, 0), t);
+    b.copy(t, Y(n, s, 0));
+  });
+  return context.kernel(b.finish(), "sm_80");
+}
+
+TEST(Rows, ADimIsTakenApartOnlyWhereItsRowsMayLackAlignment) {
+  const tl::Context context = cpu_context();
+  EXPECT_EQ(copy_of(context, 1, 64).variant_count(), 1u) << "64 elements of 2 bytes: every row starts on 16 bytes";
+  EXPECT_EQ(copy_of(context, 1, 4).variant_count(), 2u);
+  EXPECT_EQ(copy_of(context, 2, 4).variant_count(), 1u) << "two rows of 8 bytes";
+  EXPECT_EQ(copy_of(context, 2, 2).variant_count(), 2u);
+}
+
 TEST(Sealed, AContextCompilesNothingMore) {
   const tl::Context context = cpu_context(true);
   auto loaded = context.kernel(tilert::test::scale(tl::f32, 32)).try_prepare(context.cpu());
