@@ -17,6 +17,7 @@ class Kit {
  public:
   // The text of one kernel, TL_KERNEL(...) first.
   explicit Kit(const std::string& text, UnitOptions options = {}) {
+    races_ = options.races;
     std::string why;
     unit_ = Unit::compile({kernel_text(text)}, options, why);
     EXPECT_TRUE(unit_) << why;
@@ -42,6 +43,7 @@ class Kit {
     launch.cluster[0] = grid.cluster;
     launch.block[0] = threads;
     launch.shared_bytes = shared_bytes;
+    launch.races = races_;
     launch.place = [&text](int line) { return place_in(text, line); };
     return gpu_.run(launch, schedule);
   }
@@ -70,6 +72,7 @@ class Kit {
  private:
   std::shared_ptr<Unit> unit_;
   Gpu gpu_;
+  bool races_ = false;
 };
 
 }  // namespace tilert::emulator

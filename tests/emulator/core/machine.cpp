@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "emulator/core/faults.h"
+#include "emulator/core/races.h"
 
 namespace tilert::emulator {
 namespace {
@@ -26,7 +27,7 @@ const char* fault_name(Fault fault) {
   return kNames[static_cast<int>(fault)];
 }
 
-Machine::Machine() = default;
+Machine::Machine() : races_(std::make_unique<Races>(*this)) {}
 
 Machine::~Machine() {
   if (arena_map_) munmap(arena_map_, arena_map_bytes_);
@@ -44,6 +45,7 @@ Report Machine::run(const Launch& launch, const Schedule& schedule) {
   threads_per_block_ = launch.block[0] * launch.block[1] * launch.block[2];
   Machine* const before = std::exchange(machine, this);
   const Faults faults(*this);
+  if (races()) races_->begin_launch();
   if (!make_arena()) record(Fault::unsupported, nullptr, "no memory for the shared arena");
   const auto clusters = [&](int axis) { return (launch.grid[axis] + launch.cluster[axis] - 1) / launch.cluster[axis]; };
   for (int axis = 0; axis < 3 && !failed(); ++axis)
@@ -86,6 +88,7 @@ bool Machine::make_arena() {
 
 void Machine::run_cluster(const uint32_t origin[3]) {
   start_threads(origin);
+  if (races()) races_->begin_cluster(threads_.size());
   begin_cluster();
   schedule_all();
   if (!failed()) finish_cluster();

@@ -21,10 +21,12 @@ struct Launch {
   const uint8_t* parameters = nullptr;
   uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
   uint32_t shared_bytes = 0;
+  bool races = false;  // accesses are checked for races; of a unit compiled so
   // A line of the kernel's text to what it belongs to ("7: product"); may be empty.
   std::function<std::string(int line)> place;
 };
 
+class Races;
 struct Block;
 struct Thread;
 
@@ -113,6 +115,11 @@ class Machine {
   // Offset of an address in the arena of the block that holds it; -1: it is in none.
   int64_t arena_offset(const void* address, Block** holder = nullptr);
   bool on_stack(const void* address) const { return stacks_.holds(address); }
+  bool on_own_stack(const void* address) const {
+    const auto* at = static_cast<const uint8_t*>(address);
+    return at >= self_->fiber.stack() && at < self_->fiber.stack() + StackPool::kBytes;
+  }
+  Races* races() const { return launch_->races ? races_.get() : nullptr; }
   std::string describe(const Thread& thread) const;  // "thread 37"
   std::string place(int line) const;                 // "line 41 (7: product)"
   void record(Fault fault, const Thread* at, const std::string& what);  // the first one is kept
@@ -143,6 +150,7 @@ class Machine {
   Schedule schedule_;
   std::mt19937_64 random_;
   Report report_;
+  std::unique_ptr<Races> races_;
   StackPool stacks_;
   Thread* self_ = nullptr;
   std::vector<Thread> threads_;

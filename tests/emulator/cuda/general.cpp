@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "emulator/core/faults.h"
+#include "emulator/core/races.h"
 #include "emulator/cuda/gpu.h"
 #include "emulator/cuda/primitives.h"
 
@@ -29,6 +30,8 @@ void Gpu::land_copies(ThreadCopies& of, size_t keep) {
     for (const PendingCopy& copy : of.groups.front()) {
       if (copy.valid) std::memcpy(copy.to, copy.from, copy.valid);
       std::memset(static_cast<uint8_t*>(copy.to) + copy.valid, 0, copy.bytes - copy.valid);
+      if (!races()) continue;
+      races()->landed(copy.to, copy.bytes, self().number, races()->time(self()), copy.line, Proxy::generic);
     }
     of.groups.pop_front();
   }
@@ -38,6 +41,11 @@ namespace {
 
 // Of warp-aligned instructions: all lanes at one place.
 uint64_t place_tag(int line) { return static_cast<uint64_t>(line); }
+
+// Barriers order memory; shuffles and matrix instructions do not.
+void order(Machine& machine, Group& group) {
+  if (machine.races()) machine.races()->join(group.members);
+}
 
 struct Shuffle {
   uint32_t value, result;
@@ -85,7 +93,7 @@ void tlemu_barrier(int line) {
   Gpu& gpu = at(line);
   Group& group = gpu.block().barriers[0];
   if (group.arrived == 0) group.expected = gpu.threads_per_block();
-  gpu.meet(group, "the block's barrier", place_tag(line), nullptr, nullptr);
+  gpu.meet(group, "the block's barrier", place_tag(line), nullptr, &order);
 }
 
 void tlemu_named_barrier(int id, int threads, int line) {
@@ -98,10 +106,10 @@ void tlemu_named_barrier(int id, int threads, int line) {
   static const char* const kNames[] = {"named barrier 0", "named barrier 1", "named barrier 2", "named barrier 3", "named barrier 4",
       "named barrier 5", "named barrier 6", "named barrier 7", "named barrier 8", "named barrier 9", "named barrier 10", "named barrier 11",
       "named barrier 12", "named barrier 13", "named barrier 14", "named barrier 15"};
-  gpu.meet(group, kNames[id], static_cast<uint64_t>(threads), nullptr, nullptr);
+  gpu.meet(group, kNames[id], static_cast<uint64_t>(threads), nullptr, &order);
 }
 
-void tlemu_warp_sync(int line) { at(line).meet_warp("warp_sync", place_tag(line), nullptr, nullptr); }
+void tlemu_warp_sync(int line) { at(line).meet_warp("warp_sync", place_tag(line), nullptr, &order); }
 
 uint32_t tlemu_shuffle_xor(uint32_t value, int mask, int line) {
   Shuffle own{value, 0, mask};
@@ -119,7 +127,11 @@ void tlemu_cp_async(void* to, const void* from, int bytes, int valid, int line) 
                                     (near_buffer(from).empty() ? "" : ": it is " + near_buffer(from)));
   if (valid && gpu.on_stack(from)) gpu.fail(Fault::out_of_bounds, "the source of cp_async is not in global memory");
   ThreadCopies& copies = gpu.copies[gpu.self().number];
-  if (gpu.schedule().copies == Timing::early) {
+  if (Races* races = gpu.races()) {
+    races->access(to, size, true, line);
+    if (valid) races->access(from, static_cast<size_t>(valid), false, line);
+    races->expect(to, size, gpu.self().number, line);
+  } else if (gpu.schedule().copies == Timing::early) {
     if (valid) std::memcpy(to, from, static_cast<size_t>(valid));
     std::memset(static_cast<uint8_t*>(to) + valid, 0, size - static_cast<size_t>(valid));
     return;
@@ -127,7 +139,7 @@ void tlemu_cp_async(void* to, const void* from, int bytes, int valid, int line) 
   // The destination holds nothing until the copy has been waited for, and a source out of bounds is seen at once.
   if (valid) static_cast<void>(*static_cast<const volatile uint8_t*>(from)), static_cast<void>(static_cast<const volatile uint8_t*>(from)[valid - 1]);
   std::memset(to, 0xff, size);
-  copies.open.push_back({to, from, static_cast<uint8_t>(bytes), static_cast<uint8_t>(valid)});
+  copies.open.push_back({to, from, static_cast<uint8_t>(bytes), static_cast<uint8_t>(valid), line});
 }
 
 void tlemu_cp_async_commit(int line) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "emulator/core/machine.h"
+#include "emulator/core/races.h"
 #include "emulator/cuda/tensor_map.h"
 
 namespace tilert::emulator {
@@ -16,6 +17,7 @@ struct PendingCopy {
   void* to = nullptr;
   const void* from = nullptr;
   uint8_t bytes = 0, valid = 0;
+  int line = 0;
 };
 struct ThreadCopies {
   std::deque<std::vector<PendingCopy>> groups;
@@ -31,6 +33,9 @@ struct Mbarrier {
   int parity = 0;     // of the phase under way
   bool fenced = false;  // its initialization may be seen by copy engines
   uint32_t owner = 0;   // the thread that initialized it
+  Clock arrived, completed;  // what arrivals of this phase, and of those before, brought
+  uint32_t component = 0, copies = 0;  // of its copies: which, and how many have landed
+  uint32_t initialized = 0;            // the owner's time
   WaitList waiting;
 };
 
@@ -42,6 +47,7 @@ struct TensorLoad {
   int at[5] = {};
   int line = 0;
   uint32_t thread = 0;
+  Clock clock;                 // of who issued it
 };
 
 struct TensorStore {
@@ -51,10 +57,13 @@ struct TensorStore {
   int reduce = -1;             // -1: a plain store; else a ReduceOp
   bool read = false;           // its source has been read
   std::vector<uint8_t> bytes;  // what was read
+  Clock clock;                 // of who issued it
+  int line = 0;
 };
 struct ThreadStores {
   std::deque<std::vector<TensorStore>> groups;
   std::vector<TensorStore> open;
+  uint32_t component = 0, committed = 0;  // its engine's, 0: none yet; groups so far
 };
 
 constexpr uint32_t kWindow = 0x400;  // where shared memory starts in its window: a null pointer is never a tile

@@ -40,6 +40,7 @@ void matrices(void* row, uint32_t* r, int count, int transposed, bool store, int
   const char* const name = kNames[store][count / 2];
   if (gpu.warp().count != 32) gpu.fail(Fault::protocol, std::string(name) + " in a warp that is not whole");
   if (gpu.lane() < static_cast<uint32_t>(8 * count)) gpu.shared(row, 16, 16, store ? "a row of stmatrix" : "a row of ldmatrix");
+  if (gpu.races() && gpu.lane() < static_cast<uint32_t>(8 * count)) gpu.races()->access(row, 16, store, line);
   Matrices own{row, r, count, transposed != 0};
   gpu.meet_warp(name, static_cast<uint64_t>(line) << 1 | own.transposed, &own, store ? &move_matrices<true> : &move_matrices<false>);
 }

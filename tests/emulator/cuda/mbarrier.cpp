@@ -19,6 +19,9 @@ Mbarrier& Gpu::mbarrier(Block& block, uint32_t offset, const char* what) {
   uint64_t mark;
   std::memcpy(&mark, block.arena + offset, 8);
   if (mark != kMark) fail(Fault::protocol, std::string(what) + " on an mbarrier that was written over, at offset " + std::to_string(offset));
+  if (races() && inside() && !races()->knows(self(), found->second.owner, found->second.initialized))
+    fail(Fault::race, std::string(what) + " on an mbarrier at offset " + std::to_string(offset) + " whose initialization by thread " +
+                          std::to_string(found->second.owner) + " is not ordered before");
   return found->second;
 }
 
@@ -37,6 +40,8 @@ void Gpu::arrive(Mbarrier& bar, int arrivals, int64_t bytes) {
   if (bar.pending != 0 || bar.bytes != 0) return;
   bar.pending = bar.count;
   bar.parity ^= 1;
+  bar.completed.join(bar.arrived);
+  bar.arrived = Clock();
   wake(bar.waiting);
 }
 
@@ -50,24 +55,33 @@ void tlemu_mbarrier_init(void* bar, int arrivals, int line) {
   if (arrivals < 1 || arrivals > kMostBytes) gpu.fail(Fault::protocol, "an mbarrier of " + std::to_string(arrivals) + " arrivals");
   Mbarrier& at = gpu.mbarriers[key(gpu.block(), offset)];
   if (!at.waiting.threads.empty()) gpu.fail(Fault::protocol, "initializes an mbarrier that " + gpu.describe(*at.waiting.threads[0]) + " waits for");
-  at = Mbarrier{&gpu.block(), offset, arrivals, arrivals, 0, 0, false, gpu.self().number, {}};
+  at = Mbarrier{&gpu.block(), offset, arrivals, arrivals, 0, 0, false, gpu.self().number, {}, {}, 0, 0, 0, {}};
   std::memcpy(bar, &kMark, 8);
+  if (!gpu.races()) return;
+  gpu.races()->access(bar, 8, true, line);
+  at.component = gpu.races()->add_component();
+  at.initialized = gpu.races()->time(gpu.self());
 }
 
 void tlemu_mbarrier_init_fence(int line) {
   Gpu& gpu = at(line);
   for (auto& [unused, bar] : gpu.mbarriers)
     if (bar.owner == gpu.self().number) bar.fenced = true;
+  if (gpu.races()) gpu.races()->proxy_fence(gpu.self());
 }
 
 void tlemu_mbarrier_expect(void* bar, int bytes, int line) {
   Gpu& gpu = at(line);
-  gpu.arrive(gpu.mbarrier(gpu.block(), gpu.shared(bar, 8, 8, "an mbarrier"), "announces bytes"), 1, bytes);
+  Mbarrier& on = gpu.mbarrier(gpu.block(), gpu.shared(bar, 8, 8, "an mbarrier"), "announces bytes");
+  if (gpu.races()) gpu.races()->release(gpu.self(), on.arrived);
+  gpu.arrive(on, 1, bytes);
 }
 
 void tlemu_mbarrier_arrive(void* bar, int line) {
   Gpu& gpu = at(line);
-  gpu.arrive(gpu.mbarrier(gpu.block(), gpu.shared(bar, 8, 8, "an mbarrier"), "arrives"), 1, 0);
+  Mbarrier& on = gpu.mbarrier(gpu.block(), gpu.shared(bar, 8, 8, "an mbarrier"), "arrives");
+  if (gpu.races()) gpu.races()->release(gpu.self(), on.arrived);
+  gpu.arrive(on, 1, 0);
 }
 
 void tlemu_mbarrier_wait(void* bar, int parity, int line) {
@@ -75,4 +89,5 @@ void tlemu_mbarrier_wait(void* bar, int parity, int line) {
   if (parity != 0 && parity != 1) gpu.fail(Fault::protocol, "waits for a phase of parity " + std::to_string(parity));
   Mbarrier& on = gpu.mbarrier(gpu.block(), gpu.shared(bar, 8, 8, "an mbarrier"), "waits");
   while (on.parity == parity) gpu.wait(on.waiting, parity ? "mbarrier_wait, parity 1," : "mbarrier_wait, parity 0,");
+  if (gpu.races()) gpu.races()->acquire(gpu.self(), on.completed);
 }

@@ -37,7 +37,8 @@ struct Descriptor {
 // One operand tile [rows][k] as numbers. K-major: groups of 8 rows `stride` apart, rows as wide as the swizzle; without a
 // swizzle, core matrices of 8 rows x 16 bytes, `leading` apart along K. MN-major: spans of the swizzle's width along MN
 // `leading` apart, groups of 8 along K `stride` apart; without a swizzle the two change places.
-bool decode(const Gpu& gpu, const Block& block, uint64_t bits, Number type, int rows, int depth, bool mn_major, float* out) {
+template <class Touch>
+bool decode(const Gpu& gpu, const Block& block, uint64_t bits, Number type, int rows, int depth, bool mn_major, float* out, Touch&& touch) {
   const Descriptor d(bits);
   const uint32_t size = static_cast<uint32_t>(number_bits(type)) / 8, span = d.swizzle ? 16u << d.swizzle : 16u;
   for (int r = 0; r < rows; ++r)
@@ -53,6 +54,7 @@ bool decode(const Gpu& gpu, const Block& block, uint64_t bits, Number type, int 
       if (address + size > gpu.launch().shared_bytes) return false;
       uint32_t raw = 0;
       std::memcpy(&raw, block.arena + address, size);
+      touch(block.arena + address, size);
       out[r * depth + k] = number_value(type, raw);
     }
   return true;
@@ -105,14 +107,36 @@ std::string execute(Gpu& gpu, WarpgroupProducts& of, Product& product) {
   const int depth = 256 / number_bits(form.type);
   static thread_local float a[64 * 32], b[256 * 32];
   const Block& block = *product.lanes[0].thread->block;
+  const auto untouched = [](const void*, size_t) {};
   if (form.from_registers) decode_registers(product, depth, a);
-  else if (!decode(gpu, block, form.a, form.type, 64, depth, form.mn_a, a))
+  else if (!decode(gpu, block, form.a, form.type, 64, depth, form.mn_a, a, untouched))
     return "the descriptor of A reaches beyond shared memory";
-  if (!decode(gpu, block, form.b, form.type, form.n, depth, form.mn_b, b))
+  if (!decode(gpu, block, form.b, form.type, form.n, depth, form.mn_b, b, untouched))
     return "the descriptor of B reaches beyond shared memory";
   if (form.type == Number::s8 || form.type == Number::u8) add_products<int32_t>(of, product, a, b, depth);
   else add_products<float>(of, product, a, b, depth);
   return {};
+}
+
+// The engine reads its operands from the issue, which all lanes take part in, until somebody has waited for it. Empty,
+// or the race in words.
+std::string note_reads(Gpu& gpu, WarpgroupProducts& of, const Product& product, uint64_t number) {
+  Races& races = *gpu.races();
+  if (!of.component) of.component = races.add_component();
+  Clock clock;
+  for (const ProductLane& lane : product.lanes) clock.join(races.clock(*lane.thread));
+  const ProductForm& form = product.form;
+  const int depth = 256 / number_bits(form.type);
+  static thread_local float values[256 * 32];
+  std::string wrong;
+  const auto touch = [&](const uint8_t* address, size_t bytes) {
+    if (wrong.empty())
+      wrong = races.engine_access(clock, address, bytes, false, Proxy::async, of.component, static_cast<uint32_t>(number) + 1, form.line);
+  };
+  const Block& block = *product.lanes[0].thread->block;
+  if (!form.from_registers) decode(gpu, block, form.a, form.type, 64, depth, form.mn_a, values, touch);
+  decode(gpu, block, form.b, form.type, form.n, depth, form.mn_b, values, touch);
+  return wrong.empty() ? wrong : "the product " + wrong;
 }
 
 struct Issue {
@@ -165,6 +189,8 @@ void issue(Machine& machine, Group& group) {
     }
   }
   if (product.issued != 15) return;
+  if (gpu.races())
+    if (const std::string race = note_reads(gpu, of, product, number); !race.empty()) return wrong(Fault::race, race);
   if (gpu.schedule().products == Timing::early)
     if (const std::string what = execute(gpu, of, product); !what.empty()) return wrong(Fault::out_of_bounds, what);
   gpu.wake(of.waiting);
@@ -241,6 +267,9 @@ void tlemu_wgmma_wait(int pending, int line) {
     const uint64_t last = waited.groups[waited.groups.size() - keep - 1];
     release(self, number, last);
     waited.groups.erase(waited.groups.begin(), waited.groups.end() - static_cast<int64_t>(keep));
+    const uint32_t component = self.products[number / 4]->component;
+    if (self.races() && component)
+      for (const Thread* member : group.members) self.races()->tell(*member, component, static_cast<uint32_t>(last));
   });
 }
 

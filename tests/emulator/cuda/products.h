@@ -48,6 +48,7 @@ struct WarpgroupProducts {
   std::deque<Product> queue;      // oldest first; `first` is the number of the oldest
   uint64_t first = 0;
   WaitList waiting;
+  uint32_t component = 0;         // of its engine, for races; 0: none yet
   struct PerWarp {
     uint64_t issued = 0;          // number of its next product
     uint64_t released = 0;        // all products before this number were waited for

@@ -62,6 +62,13 @@ Range inside_of(const TensorMap& map, int x) {
 // Shared address of byte `linear` of a box that starts at `offset`.
 uint32_t shared_place(const TensorMap& map, uint32_t offset, uint32_t linear) { return swizzled(offset + linear, map.swizzle); }
 
+// The 16-byte chunks of a box in shared memory.
+template <class F>
+void for_each_chunk(const TensorMap& map, uint32_t offset, F&& f) {
+  const uint32_t bytes = box_bytes(map);
+  for (uint32_t i = 0; i < bytes; i += 16) f(shared_place(map, offset, i), std::min(16u, bytes - i));
+}
+
 TensorMap read_map(Gpu& gpu, const void* bytes, int rank) {
   TensorMap map;
   std::memcpy(&map, bytes, sizeof map);
@@ -69,6 +76,21 @@ TensorMap read_map(Gpu& gpu, const void* bytes, int rank) {
   if (reinterpret_cast<uintptr_t>(bytes) % 64) gpu.fail(Fault::misaligned, "a tensor map must be aligned to 64 bytes");
   if (map.rank != rank) gpu.fail(Fault::protocol, "a tensor copy of " + std::to_string(rank) + " dims through a map of " + std::to_string(map.rank));
   return map;
+}
+
+// The engine reads the source until the wait for its group.
+void note_store(Gpu& gpu, const TensorStore& store) {
+  Races& races = *gpu.races();
+  ThreadStores& of = gpu.stores[gpu.self().number];
+  if (!of.component) of.component = races.add_component();
+  const Clock clock = races.clock(gpu.self());
+  std::string wrong;
+  const uint32_t base = static_cast<uint32_t>(gpu.arena_offset(store.from));
+  for_each_chunk(store.map, base, [&](uint32_t offset, uint32_t count) {
+    if (wrong.empty())
+      wrong = races.engine_access(clock, gpu.block().arena + offset, count, false, Proxy::async, of.component, of.committed + 1, store.line);
+  });
+  if (!wrong.empty()) gpu.fail(Fault::race, "the tensor copy " + wrong);
 }
 
 }  // namespace
@@ -100,7 +122,15 @@ void Gpu::land_load(const TensorLoad& load) {
     if (found == mbarriers.end())
       return record(Fault::protocol, nullptr, "a tensor copy of " + Machine::place(load.line) + " completes on an mbarrier that block " +
                                                   std::to_string(to.rank) + " never initialized");
-    arrive(found->second, 0, -static_cast<int64_t>(bytes));
+    Mbarrier& bar = found->second;
+    if (races()) {
+      ++bar.copies;
+      for_each_chunk(map, load.to, [&](uint32_t offset, uint32_t count) {
+        races()->landed(to.arena + offset, count, bar.component, bar.copies, load.line, Proxy::async);
+      });
+      Races::tell(bar.arrived, bar.component, bar.copies);
+    }
+    arrive(bar, 0, -static_cast<int64_t>(bytes));
   }
 }
 
@@ -159,7 +189,22 @@ void tlemu_tma_load(void* to, const void* map, void* bar, int rank, const int* w
       if (!at.fenced)
         gpu.fail(Fault::protocol, "a tensor copy completes on an mbarrier whose initialization was not fenced (mbarrier_init_fence)");
     }
-  if (gpu.schedule().tensor_copies == Timing::early) return gpu.land_load(load);
+  if (Races* races = gpu.races()) {
+    load.clock = races->clock(gpu.self());
+    for (Block& block : gpu.blocks()) {
+      if (!(load.blocks >> block.rank & 1)) continue;
+      const Mbarrier& on = gpu.mbarriers.find(static_cast<uint64_t>(block.rank) << 32 | load.bar)->second;
+      std::string wrong;
+      for_each_chunk(load.map, load.to, [&](uint32_t offset, uint32_t count) {
+        if (!wrong.empty()) return;
+        wrong = races->engine_access(load.clock, block.arena + offset, count, true, Proxy::async, on.component, 1, line);
+        races->expect(block.arena + offset, count, on.component, line);
+      });
+      if (!wrong.empty()) gpu.fail(Fault::race, "the tensor copy " + wrong);
+    }
+  } else if (gpu.schedule().tensor_copies == Timing::early) {
+    return gpu.land_load(load);
+  }
   gpu.loads.push_back(load);
 }
 
@@ -171,6 +216,8 @@ void tlemu_tma_store(const void* map, const void* from, int rank, const int* whe
   store.from = static_cast<const uint8_t*>(from);
   store.reduce = reduce;
   std::copy_n(where, rank, store.at);
+  store.line = line;
+  if (gpu.races()) note_store(gpu, store);
   gpu.stores[gpu.self().number].open.push_back(std::move(store));
 }
 
@@ -179,6 +226,7 @@ void tlemu_tma_store_commit(int line) {
   ThreadStores& stores = gpu.stores[gpu.self().number];
   stores.groups.push_back(std::move(stores.open));
   stores.open.clear();
+  ++stores.committed;
   if (gpu.schedule().tensor_copies == Timing::early) gpu.read_stores(stores, 0);
 }
 
@@ -187,6 +235,11 @@ void tlemu_tma_store_wait(int pending, int only_read, int line) {
   ThreadStores& stores = gpu.stores[gpu.self().number];
   if (only_read) gpu.read_stores(stores, static_cast<size_t>(pending));
   else gpu.write_stores(stores, static_cast<size_t>(pending));
+  if (gpu.races() && stores.component && stores.committed > static_cast<uint32_t>(pending))
+    gpu.races()->tell(gpu.self(), stores.component, stores.committed - static_cast<uint32_t>(pending));
 }
 
-void tlemu_proxy_fence(int line) { at(line); }
+void tlemu_proxy_fence(int line) {
+  Gpu& gpu = at(line);
+  if (gpu.races()) gpu.races()->proxy_fence(gpu.self());
+}

@@ -21,7 +21,7 @@ double seconds = 0;
 
 thread_local std::string last_report;
 
-std::string run_once(const DriverLaunch& of, const LoadedKernel& kernel, const KernelText& text, const Schedule& schedule) {
+std::string run_once(const DriverLaunch& of, const LoadedKernel& kernel, const KernelText& text, const Schedule& schedule, bool with_races) {
   static thread_local Gpu gpu;
   alignas(64) uint8_t bytes[4096] = {};
   for (size_t i = 0; i < kernel.sizes.size(); ++i) std::memcpy(bytes + kernel.offsets[i], of.parameters[i], kernel.sizes[i]);
@@ -33,6 +33,7 @@ std::string run_once(const DriverLaunch& of, const LoadedKernel& kernel, const K
   std::memcpy(launch.block, of.block, sizeof launch.block);
   std::memcpy(launch.cluster, of.cluster, sizeof launch.cluster);
   launch.shared_bytes = of.shared_bytes;
+  launch.races = with_races;
   launch.place = [&text](int line) { return place_in(text, line); };
   const auto start = std::chrono::steady_clock::now();
   const Report report = gpu.run(launch, schedule);
@@ -67,7 +68,7 @@ std::string run_everywhere(const DriverLaunch& launch) {
   Snapshot first;
   for (size_t i = 0; i < chosen.size(); ++i) {
     if (i > 0) restore(before);
-    const std::string wrong = run_once(launch, kernel, text, chosen[i]);
+    const std::string wrong = run_once(launch, kernel, text, chosen[i], with_races);
     if (!wrong.empty()) return wrong;
     if (i == 0 && chosen.size() > 1) first = take_snapshot();
     if (i == 0) continue;

@@ -123,7 +123,8 @@ std::shared_ptr<Unit> Unit::compile(std::vector<KernelText> texts, const UnitOpt
   for (const std::string& word : {std::string("-I" + include), std::string("-shared"), std::string("-nostartfiles"), std::string("-o"),
                                   base + ".so", base + ".cpp", own_library()})
     words.push_back(word);
-  if (options.races) words.push_back("-fno-sanitize=all");  // linking: the hooks are the emulator's own
+  if (options.races)  // the hooks are the emulator's own: no sanitizer library
+    for (const char* word : {"-nodefaultlibs", "-lm", "-lc", "-lgcc"}) words.push_back(word);
   why = run(words, base + ".log");
   if (!why.empty()) return nullptr;
   std::shared_ptr<Unit> out(new Unit);
