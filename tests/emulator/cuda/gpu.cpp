@@ -50,13 +50,18 @@ void Gpu::finish_cluster() {
     for (const Product& product : of->queue)
       if (product.waited != 15)
         return record(Fault::protocol, product.lanes[0].thread, "a product of " + place(product.form.line) + " is never waited for");
-  for (ThreadStores& of : stores) {
-    if (!of.open.empty()) {
-      of.groups.push_back(std::move(of.open));
-      of.open.clear();
-    }
-    write_stores(of, 0);
-  }
+  for (size_t t = 0; t < stores.size() && !failed(); ++t) finish_stores(threads()[t]);
+}
+
+// What was stored lands; its source must have been read while the block's memory was there.
+void Gpu::finish_stores(const Thread& thread) {
+  ThreadStores& of = stores[thread.number];
+  if (!of.open.empty()) return record(Fault::protocol, &thread, "a tensor store of " + place(of.open[0].line) + " is in no committed group");
+  for (const auto& group : of.groups)
+    for (const TensorStore& store : group)
+      if (!store.waited)
+        return record(Fault::protocol, &thread, "the block ends while a tensor store of " + place(store.line) + " reads its shared memory: nobody waits for it");
+  write_stores(of, 0);
 }
 
 }  // namespace tilert::emulator

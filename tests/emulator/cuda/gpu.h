@@ -56,6 +56,7 @@ struct TensorStore {
   int at[5] = {};
   int reduce = -1;             // -1: a plain store; else a ReduceOp
   bool read = false;           // its source has been read
+  bool waited = false;         // and that was waited for
   std::vector<uint8_t> bytes;  // what was read
   Clock clock;                 // of who issued it
   int line = 0;
@@ -99,6 +100,9 @@ class Gpu : public Machine {
   void begin_cluster() override;
   bool land() override;
   void finish_cluster() override;
+
+ private:
+  void finish_stores(const Thread& thread);
 };
 
 // The machine that runs the calling fiber, which has come to `line`: how every primitive begins.

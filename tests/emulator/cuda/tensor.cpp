@@ -233,6 +233,8 @@ void tlemu_tma_store_commit(int line) {
 void tlemu_tma_store_wait(int pending, int only_read, int line) {
   Gpu& gpu = at(line);
   ThreadStores& stores = gpu.stores[gpu.self().number];
+  for (size_t g = 0; g + static_cast<size_t>(pending) < stores.groups.size(); ++g)
+    for (TensorStore& store : stores.groups[g]) store.waited = true;
   if (only_read) gpu.read_stores(stores, static_cast<size_t>(pending));
   else gpu.write_stores(stores, static_cast<size_t>(pending));
   if (gpu.races() && stores.component && stores.committed > static_cast<uint32_t>(pending))
