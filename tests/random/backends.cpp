@@ -1,0 +1,229 @@
+// Back ends.
+#include "random/backends.h"
+
+#include "codegen/configuration.h"
+#include "conformance/runner.h"
+#include "ir/evaluate.h"
+#include "ir/interpreter.h"
+#include "ir/parser.h"
+#include "ir/printer.h"
+#include "ir/visit.h"
+#include "passes/order.h"
+#include "passes/specialize.h"
+
+namespace tilert::random {
+namespace {
+
+using conformance::Machine;
+using conformance::Scenario;
+
+// ---- text ----
+
+class Text : public Backend {
+ public:
+  std::string run(const Case& c, const Outputs&, Coverage&) override {
+    const std::string text = ir::print(c.program);
+    auto again = ir::parse(text, "text");
+    if (!again) return "the parser refuses what the printer wrote: " + again.error().message;
+    return ir::print(*again) == text ? "" : "printed, parsed and printed again, the text is another";
+  }
+};
+
+// ---- passes ----
+
+std::vector<passes::DimChoice> choices_of(const Case& c) {
+  std::vector<passes::DimChoice> out(c.dims.size());
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (c.bound[i]) out[i].value = c.dims[i];
+    out[i].divisor = c.program.dims[i].divisible;
+  }
+  return out;
+}
+
+class Passes : public Backend {
+ public:
+  explicit Passes(const std::string& target) : target_(*parse_target(target)) {}
+
+  std::string run(const Case& c, const Outputs& want, Coverage& coverage) override {
+    for (const char* stage : {"apply_rings", "insert_barriers"}) {
+      std::string wrong = after(c, want, stage, &coverage);
+      if (wrong.empty()) continue;
+      // Which pass was the first?
+      for (const passes::Pass& pass : passes::gpu_passes()) {
+        std::string first = after(c, want, pass.name, nullptr);
+        if (!first.empty()) return first;
+      }
+      return wrong;
+    }
+    return {};
+  }
+
+ private:
+  std::string after(const Case& c, const Outputs& want, const std::string& stage, Coverage* coverage) {
+    const passes::PassContext context{target_, target_.device_class};
+    auto module = passes::specialize(c.program, choices_of(c));
+    if (!module) return "specialize: " + module.error().message;
+    auto lowered = passes::run_gpu_passes(std::move(*module), context, stage);
+    if (!lowered) return "refused by the passes up to " + stage + ": " + lowered.error().message;
+    int threads = 0;
+    for (const passes::KernelPlan& plan : lowered->plans) {
+      if (coverage) coverage->note_plan(target_.text, plan);
+      threads = std::max(threads, plan.threads);
+      if (plan.roles.on && stage != "apply_rings") return {};  // roles run side by side: not for the interpreter
+    }
+    if (stage == "apply_rings" && coverage) return {};
+    Outputs got = make_data(c);
+    ir::HostArguments arguments;
+    arguments.dims = c.dims;
+    for (size_t i = 0; i < got.size(); ++i) {
+      arguments.parameters.push_back({got[i].data(), static_cast<int64_t>(got[i].size()), {}, 0});
+      if (c.program.parameters[i].kind == ir::Parameter::Kind::scalar)
+        arguments.parameters.back().scalar = ir::load_element(DType::int64, got[i].data());
+    }
+    for (size_t k = 0; k < lowered->plans.size(); ++k) lowered->program.kernels[k].hints.threads = lowered->plans[k].threads;
+    const Status done = ir::interpret(lowered->program, arguments);
+    if (!done) return "interpreted after " + stage + ": " + done.error().message;
+    const std::string found = difference(c, want, got);
+    return found.empty() ? "" : "after " + stage + ": " + found;
+  }
+
+  Target target_;
+};
+
+// ---- generated source ----
+
+// A kernel of the case for a target.
+class Request {
+ public:
+  Request(const Case& c, tilert_context* context, const char* target) : scenario_(scenario_of(c)), request_(scenario_, target) {
+    auto program = tl::Program::parse(ir::print(c.program));
+    if (!program) {
+      error_ = "parse: " + program.error().text();
+      return;
+    }
+    tilert_error* error = nullptr;
+    if (const tilert_status status = tilert_kernel_create(context, program->get(), &request_.options, &kernel_, &error))
+      error_ = "kernel: " + tl::Error(status, error).text();
+  }
+  Request(const Request&) = delete;
+  ~Request() { tilert_kernel_release(kernel_); }
+  static Scenario scenario_of(const Case& c) {
+    Scenario s;
+    for (size_t i = 0; i < c.dims.size(); ++i)
+      if (c.bound[i]) s.bind.emplace_back(c.program.vars[c.program.dims[i].var].name, c.dims[i]);
+    return s;
+  }
+  const std::string& error() const { return error_; }
+  tilert_kernel* kernel() const { return kernel_; }
+
+ private:
+  Scenario scenario_;
+  conformance::KernelRequest request_;
+  tilert_kernel* kernel_ = nullptr;
+  std::string error_;
+};
+
+class Source : public Backend {
+ public:
+  Source(std::string target, bool compile) : target_(std::move(target)), compile_(compile) {}
+
+  std::string run(const Case& c, const Outputs&, Coverage&) override {
+    if (!context_ || ++runs_ % 256 == 0) context_ = std::make_unique<tl::Context>(*conformance::test_context());
+    const Request request(c, context_->get(), target_.c_str());
+    if (!request.error().empty()) return request.error();
+    tilert_error* error = nullptr;
+    if (compile_)
+      if (const tilert_status status = tilert_kernel_compile(request.kernel(), &error)) {
+        const tl::Error wrong(status, error);
+        return wrong.text();
+      }
+    for (uint32_t i = 0; i < tilert_kernel_variant_count(request.kernel()); ++i) {
+      tilert_variant* raw = nullptr;
+      if (tilert_kernel_variant(request.kernel(), i, &raw)) return "there is no variant " + std::to_string(i);
+      const tl::Variant variant(raw);
+      if (auto text = variant.text(); !text) return "variant " + std::to_string(i) + ": " + text.error().text();
+    }
+    return {};
+  }
+
+ private:
+  std::string target_;
+  bool compile_;
+  int runs_ = 0;
+  std::unique_ptr<tl::Context> context_;
+};
+
+// ---- machines ----
+
+class OnMachine : public Backend {
+ public:
+  explicit OnMachine(conformance::Backend kind) : kind_(kind) { machine_ = Machine::open(kind_, why_not_); }
+  std::string why_not() override { return why_not_; }
+
+  std::string run(const Case& c, const Outputs& want, Coverage&) override {
+    // What was loaded stays with its machine, so a new one now and then.
+    if (++runs_ % 256 == 0) machine_ = Machine::open(kind_, why_not_);
+    Scenario scenario = Request::scenario_of(c);
+    scenario.programs.push_back(tl::Program::parse(ir::print(c.program)));
+    scenario.launches.push_back(launch_of(c, want));
+    const conformance::Outcome outcome = machine_->run(scenario);
+    return outcome.ok ? "" : outcome.message;
+  }
+
+ private:
+  static conformance::Launch launch_of(const Case& c, const Outputs& want) {
+    conformance::Launch launch;
+    launch.dims = c.dims;
+    const Outputs data = make_data(c);
+    for (size_t i = 0; i < data.size(); ++i) {
+      const ir::Parameter& parameter = c.program.parameters[i];
+      if (parameter.kind == ir::Parameter::Kind::scalar) {
+        const auto dtype = static_cast<tl::DType>(c.program.vars[parameter.var].dtype);
+        launch.scalar(dtype, conformance::decode(dtype, ir::load_element(DType::int64, data[i].data())));
+        continue;
+      }
+      const ir::Buffer& b = c.program.buffer(parameter.buffer);
+      const auto dtype = static_cast<tl::DType>(b.dtype);
+      const size_t width = static_cast<size_t>(dtype_bytes(b.dtype));
+      conformance::Argument a{dtype};
+      a.poisoned = b.direction == ir::Direction::out;
+      for (size_t at = 0; at < data[i].size(); at += width) {
+        const uint64_t before = ir::load_element(b.dtype, &data[i][at]), after = ir::load_element(b.dtype, &want[i][at]);
+        a.data.push_back(a.poisoned ? 0 : conformance::decode(dtype, before));
+        if (b.direction != ir::Direction::in)
+          a.want.push_back({conformance::decode(dtype, after), 0, a.poisoned && before == after});
+      }
+      if (!b.contiguous)
+        for (size_t d = 0; d < b.shape.size(); ++d) {
+          a.shape.push_back(value_of(c, b.shape[d]));
+          a.strides.push_back(value_of(c, b.strides[d]));
+        }
+      launch.arguments.push_back(std::move(a));
+    }
+    return launch;
+  }
+
+  conformance::Backend kind_;
+  std::string why_not_;
+  int runs_ = 0;
+  std::unique_ptr<Machine> machine_;
+};
+
+}  // namespace
+
+const std::vector<BackendRow>& all_backends() {
+  static const std::vector<BackendRow> table = {
+      {"text", true, [] { return std::make_unique<Text>(); }},
+      {"source:sm_80", true, [] { return std::make_unique<Source>("sm_80", false); }},
+      {"source:sm_90a", true, [] { return std::make_unique<Source>("sm_90a", false); }},
+      {"passes:sm_80", true, [] { return std::make_unique<Passes>("sm_80"); }},
+      {"passes:sm_90a", true, [] { return std::make_unique<Passes>("sm_90a"); }},
+      {"cpu", true, [] { return std::make_unique<OnMachine>(conformance::Backend::cpu); }},
+      {"nvrtc:sm_80", false, [] { return std::make_unique<Source>("sm_80", true); }},
+      {"nvrtc:sm_90a", false, [] { return std::make_unique<Source>("sm_90a", true); }},
+      {"cuda", false, [] { return std::make_unique<OnMachine>(conformance::Backend::cuda); }},
+  };
+  return table;
+}
+
+}  // namespace tilert::random

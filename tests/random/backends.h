@@ -1,0 +1,34 @@
+// The back ends that a case runs on: one list, one function each. A new one (an emulated device, say) is a row in
+// all_backends.
+// Not here: what is right (judge.h).
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "random/coverage.h"
+#include "random/judge.h"
+
+namespace tilert::random {
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  // Empty where this machine has it, else why not.
+  virtual std::string why_not() { return {}; }
+  // Runs the case; empty where it gives what is wanted. Where the case is refused, or fails, that is said too: a valid
+  // program that a back end refuses is a fault.
+  virtual std::string run(const Case& c, const Outputs& want, Coverage& coverage) = 0;
+};
+
+struct BackendRow {
+  std::string name;
+  bool usual;  // run unless others are named
+  std::function<std::unique_ptr<Backend>()> make;
+};
+
+// text: printed and parsed again. passes:T: interpreted after the GPU passes for target T. source:T: the text for T is
+// generated. nvrtc:T: and compiled. cpu, cuda: compiled, launched with poisoned outputs between canaries.
+const std::vector<BackendRow>& all_backends();
+
+}  // namespace tilert::random

@@ -1,0 +1,122 @@
+// Counting.
+#include "random/coverage.h"
+
+#include <set>
+
+#include "ir/visit.h"
+#include "ir/words.h"
+
+namespace tilert::random {
+namespace {
+
+using ir::Stmt;
+
+const char* const kNames[] = {"alloc", "copy", "fill", "gemm", "reduce", "parallel", "for", "if",
+                              "let", "store", "inline", "move", "call", "group"};
+
+struct Counter {
+  const Case& c;
+  Coverage& to;
+
+  std::string kind(ir::BufferId b) const {
+    const ir::Buffer& buffer = c.program.buffer(b);
+    return std::string(ir::word(buffer.scope)) + " " + std::string(dtype_text(buffer.dtype));
+  }
+  void of(const ir::Copy& n) {
+    to.add("copy " + kind(n.src.buffer) + " -> " + kind(n.dst.buffer));
+    if (n.safe) to.add("copy with safe");
+    if (!n.valid.empty()) to.add("copy with valid");
+    to.add("copy prefer " + std::string(ir::word(n.prefer)));
+  }
+  void of(const ir::Fill& n) { to.add("fill " + kind(n.dst.buffer)); }
+  void of(const ir::Gemm& n) {
+    to.add("gemm " + kind(n.a.buffer) + " x " + kind(n.b.buffer) + " -> " + kind(n.c.buffer));
+    to.add(fmt::format("gemm trans {}{}", n.trans_a ? "a" : "-", n.trans_b ? "b" : "-"));
+    to.add(n.accumulate->is_constant() ? n.accumulate->bits ? "gemm accumulates" : "gemm overwrites" : "gemm accumulates by a condition");
+    to.add("gemm split " + std::string(ir::word(n.split)));
+  }
+  void of(const ir::Reduce& n) {
+    to.add(fmt::format("reduce {} {} -> {}", ir::word(n.op), kind(n.src.buffer), kind(n.dst.buffer)));
+    to.add(n.accumulate ? "reduce accumulates" : "reduce overwrites");
+  }
+  void of(const ir::Parallel& n) { to.add(fmt::format("parallel of {} dims", n.vars.size())); }
+  void of(const ir::For& n) { to.add(fmt::format("for {}{}", ir::word(n.kind), n.step == 1 ? "" : " by another step")); }
+  void of(const ir::If&) { to.add("if"); }
+  void of(const ir::Let& n) { to.add(n.value ? "let of a value" : "load " + kind(n.read.buffer)); }
+  void of(const ir::Store& n) { to.add("store " + kind(n.to.buffer)); }
+  template <class T>
+  void of(const T&) {}
+};
+
+}  // namespace
+
+void Coverage::note_case(const Case& c) {
+  add("programs");
+  if (uses_copies_twice(c)) add("programs with a pipelined loop that uses a copy twice or more");
+  for (const ir::Kernel& k : c.program.kernels)
+    ir::for_each_stmt(k.body, [&](const Stmt& s) {
+      add(std::string("statement ") + kNames[s.node.index()]);
+      std::visit([&](const auto& n) { Counter{c, *this}.of(n); }, s.node);
+      ir::for_each_expr(s, [&](ir::Expr e) {
+        ir::for_each_node(e, [&](ir::Expr n) {
+          const DType of = n->arity ? n->operand[n->arity - 1]->dtype : n->dtype;
+          add(fmt::format("op {} {}{}", ir::op_row(n->op).text, dtype_text(of),
+                          n->op == ir::Op::cast ? fmt::format(" -> {}", dtype_text(n->dtype)) : ""));
+        });
+      });
+    });
+}
+
+void Coverage::note_plan(const std::string& target, const passes::KernelPlan& plan) {
+  const auto fired = [&](const std::string& what) { add("plan " + target + " " + what); };
+  static constexpr const char* kPaths[] = {"fma", "mma", "wgmma"};
+  for (const auto& [ordinal, gemm] : plan.gemms) {
+    fired(std::string("product by ") + kPaths[static_cast<size_t>(gemm.path)]);
+    if (gemm.atom) fired(fmt::format("atom {}", gemm.atom->name));
+    if (gemm.a_ldmatrix || gemm.b_ldmatrix) fired("ldmatrix");
+  }
+  for (const auto& [ordinal, ring] : plan.rings)
+    fired(ring.stages > 1 ? fmt::format("ring of {} stages", ring.stages) : "no ring: " + ring.reason);
+  if (plan.roles.on) fired("roles");
+  else if (!plan.roles.reason.empty()) fired("no roles: " + plan.roles.reason);
+  if (!plan.partial.empty()) fired("partial sums");
+  if (!plan.notes.empty()) fired("conversion or note");
+}
+
+void Coverage::merge(const Coverage& other) {
+  for (const auto& [what, times] : other.counts_) counts_[what] += times;
+}
+
+int64_t Coverage::count(const std::string& what) const {
+  const auto at = counts_.find(what);
+  return at == counts_.end() ? 0 : at->second;
+}
+
+std::string Coverage::report() const {
+  std::string out;
+  for (const auto& [what, times] : counts_) out += fmt::format("{:>9}  {}\n", times, what);
+  return out;
+}
+
+bool uses_copies_twice(const Case& c) {
+  bool found = false;
+  for (const ir::Kernel& k : c.program.kernels)
+    ir::for_each_stmt(k.body, [&](const Stmt& s) {
+      const auto* loop = std::get_if<ir::For>(&s.node);
+      if (!loop || loop->kind != ir::ForKind::pipelined) return;
+      std::set<ir::BufferId> copied;
+      std::map<ir::BufferId, int> uses;
+      ir::for_each_stmt(loop->body, [&](const Stmt& inner) {
+        const auto* copy = std::get_if<ir::Copy>(&inner.node);
+        const bool brings = copy && c.program.buffer(copy->src.buffer).scope == ir::Scope::global &&
+                            c.program.buffer(copy->dst.buffer).scope == ir::Scope::shared;
+        if (brings) copied.insert(copy->dst.buffer);
+        for (const ir::BufferUse& use : ir::buffer_uses(inner))
+          if (use.read || !brings) ++uses[use.buffer];
+      });
+      for (ir::BufferId b : copied) found |= uses[b] >= 2;
+    });
+  return found;
+}
+
+}  // namespace tilert::random

@@ -1,0 +1,192 @@
+// Declarations, kernels, and what is published of them.
+#include "random/generator.h"
+
+#include "random/generator_impl.h"
+
+namespace tilert::random {
+
+// A size: a number, or a dim, sometimes given when compiled, promised divisible, or in buckets.
+TensorDim Generator::size_dim(const char* name) {
+  const int64_t value = dice_.of<int64_t>({0, 1, 2, 3, 7, 8, 15, 16, 17, 24, 31, 32, 33, 40, 47, 48, 63, 64, 65, 80, 96, 100});
+  if (dice_.chance(25)) return {idx(std::max<int64_t>(1, value)), std::max<int64_t>(1, value), -1};
+  ir::Dim dim{case_.program.add_var(ir::VarKind::dim, DType::index, name)};
+  if (value % 8 == 0 && value > 0 && dice_.chance(30)) dim.divisible = dice_.chance(50) ? 8 : value;
+  if (dice_.chance(15)) dim.buckets.push_back({ir::Bucket::Kind::range, value / 2, value + 40, 1});
+  if (value % 16 == 0 && dice_.chance(15)) dim.buckets.push_back({ir::Bucket::Kind::divisor, 0, 0, 16});
+  case_.program.dims.push_back(dim);
+  case_.dims.push_back(value);
+  case_.bound.push_back(dim.buckets.empty() && dice_.chance(40));
+  return {case_.program.var(dim.var), value, -1};
+}
+
+size_t Generator::tensor(DType dtype, ir::Direction direction, std::vector<TensorDim> dims) {
+  const std::string name = (direction == ir::Direction::in ? "A" : "O") + std::to_string(++names_);
+  ir::Buffer b{name, dtype, Scope::global, {}};
+  for (const TensorDim& d : dims) b.shape.push_back(d.size);
+  b.direction = direction;
+  b.parameter = static_cast<int32_t>(case_.program.parameters.size());
+  if (dice_.chance(10)) b.alignment = std::max(dtype_bytes(dtype), dice_.of({4, 8, 32}));
+  if (dice_.chance(10)) b.may_alias = true;
+  if (!dims.empty() && dice_.chance(15)) {  // rows with a gap
+    b.strides.resize(dims.size());
+    Expr stride = idx(1);
+    for (size_t d = dims.size(); d-- > 0;) {
+      b.strides[d] = stride;
+      const Expr size = op(Op::add, dims[d].size, idx(dice_.of<int64_t>({0, 1, 3, 8})));
+      stride = d + 1 == dims.size() ? size : op(Op::mul, stride, size);
+    }
+    b.contiguous = false;
+  }
+  Place p{case_.program.add_buffer(std::move(b)), dtype, Scope::global, {}, std::move(dims), direction};
+  const bool reads = direction != ir::Direction::out;
+  p.cap = p.direct = direction == ir::Direction::in ? std::min(kDataBound, exact_limit(dtype)) : exact_limit(dtype);
+  p.written = reads;
+  p.home = direction != ir::Direction::in;
+  case_.program.parameters.push_back({ir::Parameter::Kind::tensor, name, p.id, ir::kNoVar});
+  places_.push_back(std::move(p));
+  return places_.size() - 1;
+}
+
+// The grid's dims come first: each output is divided along all of them.
+void Generator::declare_sizes() {
+  const int rank = static_cast<int>(dice_.of({1, 1, 2, 2, 2, 3}));
+  static constexpr const char* kNames[] = {"M", "N", "P"};
+  for (int i = 0; i < rank; ++i) {
+    GridDim g;
+    g.size = size_dim(kNames[i]);
+    g.size.grid = i;
+    g.tile = rank == 3 ? dice_.of<int64_t>({1, 3, 8, 16, 32}) : dice_.of<int64_t>({1, 5, 8, 16, 16, 24, 32, 32, 33, 64});
+    while ((g.size.value + g.tile - 1) / g.tile > 4) g.tile *= 2;
+    grid_.push_back(g);
+  }
+}
+
+void Generator::declare_tensors() {
+  const auto free_dim = [&](const char* name) {
+    if (!grid_.empty() && dice_.chance(50)) {
+      TensorDim d = dice_.of(grid_).size;
+      d.grid = -1;
+      return d;
+    }
+    return dice_.chance(50) ? size_dim(name) : TensorDim{idx(extent()), 0, -1};
+  };
+  static constexpr const char* kNames[] = {"K", "L", "Q", "R", "S", "T", "U", "V", "W", "X", "Y", "Z"};
+  size_t name = 0;
+  for (int64_t i = dice_.from(2, 4); i > 0; --i) {
+    std::vector<TensorDim> dims;
+    for (int64_t r = dice_.of({1, 2, 2, 2, 3}); r > 0; --r) {
+      dims.push_back(free_dim(kNames[name++ % 12]));
+      if (dims.back().size->is_constant()) dims.back().value = dims.back().size->as_int();
+      if (name >= 12) name = 11;
+    }
+    tensor(any_dtype(), ir::Direction::in, std::move(dims));
+  }
+  for (int64_t i = dice_.from(1, 3); i > 0; --i) {
+    std::vector<TensorDim> dims;
+    for (const GridDim& g : grid_) dims.push_back(g.size);
+    if (dims.size() < 3 && dice_.chance(30)) {
+      const int64_t size = dice_.from(1, 6);
+      dims.insert(dims.begin() + dice_.below(static_cast<int64_t>(dims.size()) + 1), TensorDim{idx(size), size, -1});
+    }
+    if (dims.size() > 1 && dice_.chance(30)) std::swap(dims[0], dims[1]);
+    tensor(any_dtype(), dice_.chance(40) ? ir::Direction::inout : ir::Direction::out, std::move(dims));
+  }
+  for (int64_t i = dice_.from(0, 2); i > 0; --i) {
+    const DType dtype = any_dtype();
+    const VarId var = case_.program.add_var(ir::VarKind::scalar, dtype, "c" + std::to_string(++names_));
+    case_.program.parameters.push_back({ir::Parameter::Kind::scalar, case_.program.vars[var].name, ir::kNoBuffer, var});
+    scalars_.push_back({case_.program.var(var), std::min(kDataBound, exact_limit(dtype))});
+  }
+}
+
+ir::Hints Generator::hints() {
+  ir::Hints h;
+  if (dice_.chance(50)) h.threads = static_cast<int>(dice_.of({32, 64, 128, 128, 256, 96}));
+  if (dice_.chance(10)) h.min_blocks_per_sm = static_cast<int>(dice_.from(1, 3));
+  if (dice_.chance(10)) h.register_cap = static_cast<int>(dice_.of({64, 128, 255}));
+  h.roles_off = dice_.chance(15);
+  return h;
+}
+
+void Generator::begin_kernel() {
+  ir::Kernel k;
+  k.name = "k" + std::to_string(case_.program.kernels.size());
+  blocks_ = 1;
+  indices_.clear(), lets_.clear();
+  static constexpr const char* kNames[] = {"x", "y", "z"};
+  for (size_t i = 0; i < grid_.size(); ++i) {
+    GridDim& g = grid_[i];
+    g.count = (g.size.value + g.tile - 1) / g.tile;
+    g.var = case_.program.add_var(ir::VarKind::block_index, DType::index, kNames[i]);
+    k.block_vars.push_back(g.var);
+    const Expr size = g.size.size;
+    k.grid.push_back(size->is_constant() ? idx(g.count) : op(Op::div, op(Op::add, size, idx(g.tile - 1)), idx(g.tile)));
+    indices_.push_back({case_.program.var(g.var), 0, std::max<int64_t>(0, g.count - 1)});
+    blocks_ *= std::max<int64_t>(1, g.count);
+  }
+  k.hints = hints();
+  case_.program.kernels.push_back(std::move(k));
+  tile_bytes_ = 0;
+}
+
+// A tensor of its own for what a tile holds in each block.
+void Generator::publish(size_t tile) {
+  const Place from = places_[tile];
+  std::vector<TensorDim> dims;
+  for (size_t i = 0; i < grid_.size(); ++i) {
+    const int64_t count = std::max<int64_t>(1, grid_[i].count);
+    dims.push_back({idx(count), count, -1});
+  }
+  for (int64_t e : from.shape) dims.push_back({idx(e), e, -1});
+  const size_t to = tensor(from.dtype, ir::Direction::out, dims);
+  const BufferId id = places_[to].id;
+  std::vector<Expr> at;
+  for (const GridDim& g : grid_) at.push_back(case_.program.var(g.var));
+  if (from.rank() == 0) {
+    const Value v = load(from, {});
+    add(ir::Store{ir::Access{id, at}, v.e});
+    return;
+  }
+  std::vector<int64_t> extents(grid_.size(), 1);
+  extents.insert(extents.end(), from.shape.begin(), from.shape.end());
+  while (at.size() < extents.size()) at.push_back(idx(0));
+  add(ir::Copy{whole(from), ir::Region{id, at, extents}});
+}
+
+void Generator::end_kernel() {
+  const size_t declared = places_.size();
+  for (size_t i = 0; i < declared; ++i) {
+    const Place& p = places_[i];
+    if (p.is_tensor() || p.scope == Scope::registers || !p.written || p.rank() > 3) continue;
+    if (dice_.chance(85)) publish(i);
+  }
+  for (Place& p : places_)
+    if (!p.is_tensor()) p.scope = Scope::registers;
+  for (Place& p : places_)  // published tensors are of no further use
+    if (p.is_tensor() && p.direction == ir::Direction::out && &p - places_.data() >= static_cast<std::ptrdiff_t>(declared))
+      p.scope = Scope::registers;
+}
+
+Case Generator::make() {
+  case_.program.name = "random";
+  declare_sizes();
+  declare_tensors();
+  const int kernels = dice_.chance(20) ? 2 : 1;
+  for (int i = 0; i < kernels; ++i) {
+    begin_kernel();
+    ir::Block body;
+    block_ = &body;
+    statements(options_.statements / kernels);
+    end_kernel();
+    case_.program.kernels.back().body = std::move(body);
+    for (Place& p : places_) {  // the next kernel may read what this one wrote, anywhere, if it does not write it
+      if (!p.is_tensor() || p.direction != ir::Direction::inout) continue;
+      p.home = dice_.chance(50);
+    }
+  }
+  return std::move(case_);
+}
+
+Case generate(uint64_t seed, const GeneratorOptions& options) { return Generator(seed, options).make(); }
+
+}  // namespace tilert::random

@@ -1,0 +1,128 @@
+// The generator's class; only generator.cpp and generate_*.cpp include it. Each maker appends to the current block and
+// says whether it could.
+#pragma once
+
+#include <functional>
+
+#include "random/dice.h"
+#include "random/generator.h"
+#include "random/scene.h"
+
+namespace tilert::random {
+
+class Generator {
+ public:
+  Generator(uint64_t seed, const GeneratorOptions& options) : dice_(seed), options_(options) { case_.seed = seed; }
+  Case make();
+
+ private:
+  // generator.cpp: declarations and kernels
+  void declare_sizes();
+  TensorDim size_dim(const char* name);
+  size_t tensor(DType dtype, ir::Direction direction, std::vector<TensorDim> dims);
+  void declare_tensors();
+  void begin_kernel();
+  void end_kernel();
+  ir::Hints hints();
+  void publish(size_t tile);
+  void spend(int64_t operations) { work_ += operations * trips_ * blocks_; }
+
+  // generate_control.cpp: statements, loops, branches
+  void statements(int count);
+  bool statement();
+  bool serial();
+  bool pipelined();
+  bool branch();
+  bool use_of(size_t tile);
+  Expr trip_count(int64_t limit, int64_t& most);
+  void nested(ir::Block& into, int64_t trips, const std::function<void()>& body);
+  bool scalar_let();
+  bool scalar_store();
+
+  // generate_tile.cpp: storage and tile operations
+  size_t declare(DType dtype, Scope scope, std::vector<int64_t> shape, bool accumulator = false);
+  size_t fresh(DType dtype, Scope scope, std::vector<int64_t> shape);
+  size_t fresh();
+  void initialize(size_t tile);
+  bool fill(size_t tile);
+  bool copy();
+  bool copy(size_t from, size_t to);
+  bool load_tile(size_t tile);
+  void copy_hints(ir::Copy& node);
+  bool gemm(std::optional<size_t> operand = {});
+  bool reduce(std::optional<size_t> source = {});
+  ir::Region region(const Place& place, const std::vector<int64_t>& extents, bool whole_first = true);
+  ir::Region whole(const Place& place);
+  Expr home_offset(const TensorDim& dim, int64_t extent);
+  Expr free_offset(int64_t size, int64_t extent);
+  bool accumulates(Place& to, int64_t growth);
+
+  // generate_parallel.cpp: element-wise loops
+  bool parallel(std::optional<size_t> target = {}, std::optional<size_t> source = {});
+  struct Target {
+    size_t place;
+    std::vector<Expr> at;
+    bool whole;
+  };
+  std::optional<Target> target_of(size_t place, const std::vector<int64_t>& extents);
+  void point_body(std::vector<Target>& targets, std::optional<size_t> source);
+  void read_some(int count, std::optional<size_t> source);
+  std::optional<std::vector<Expr>> read_index(size_t place);
+  void store_point(const Target& target);
+  void private_sum();
+
+  // generate_value.cpp: scalar expressions
+  Value value(DType dtype, int depth);
+  Value leaf(DType dtype);
+  Value float_value(DType dtype, int depth);
+  Value integer_value(DType dtype, int depth);
+  Value bool_value(int depth);
+  Value cast_from_any(DType dtype, int depth);
+  Value fit(Value v, int64_t bound);
+  Value number(DType dtype, int64_t value);
+  Value settle(Expr e, int64_t bound) const;
+  Expr index_in(int64_t low, int64_t high);
+  Value bounded_value(DType dtype, int64_t bound, int depth = 3) { return fit(value(dtype, depth), bound); }
+
+  // small hands
+  ir::Arena& arena() { return *case_.program.arena; }
+  Expr idx(int64_t v) { return arena().index(v); }
+  Expr op(Op o, Expr a) { return arena().make(o, {a}); }
+  Expr op(Op o, Expr a, Expr b) { return arena().make(o, {a, b}); }
+  Expr op(Op o, Expr a, Expr b, Expr c) { return arena().make(o, {a, b, c}); }
+  template <class T>
+  void add(T node) {
+    block_->push_back(ir::make_stmt(std::move(node), ++ordinal_));
+  }
+  Value let(Value v);
+  Value load(const Place& place, std::vector<Expr> at);
+  std::vector<size_t> places(const std::function<bool(const Place&)>& fits) const;
+  std::optional<size_t> some_place(const std::function<bool(const Place&)>& fits);
+  DType any_dtype() {
+    return dice_.of({DType::f32, DType::f32, DType::f16, DType::f16, DType::bf16, DType::int32, DType::int8, DType::int64,
+                     DType::boolean});
+  }
+  int64_t extent() {
+    return dice_.of<int64_t>({1, 2, 3, 5, 7, 8, 8, 12, 15, 16, 16, 16, 17, 24, 31, 32, 32, 32, 33, 40, 48, 64});
+  }
+  std::vector<int64_t> shape(size_t rank);
+
+  Dice dice_;
+  GeneratorOptions options_;
+  Case case_;
+  std::vector<Place> places_;
+  std::vector<GridDim> grid_;
+  std::vector<IndexVar> indices_;  // in scope
+  std::vector<Value> lets_;        // in scope
+  std::vector<Value> scalars_;
+  std::vector<BufferId> stored_;   // by the parallel loop around
+  bool in_parallel_ = false;
+  std::vector<IndexVar> points_;   // of the parallel loop around
+  ir::Block* block_ = nullptr;
+  uint32_t ordinal_ = 0;
+  int depth_ = 0, names_ = 0;
+  int64_t trips_ = 1, blocks_ = 1, work_ = 0;
+  int64_t tile_bytes_ = 0;
+};
+
+}  // namespace tilert::random

@@ -1,0 +1,106 @@
+// Cases: text and data.
+#include "random/random_case.h"
+
+#include <sstream>
+
+#include "ir/evaluate.h"
+#include "ir/parser.h"
+#include "ir/printer.h"
+#include "ir/visit.h"
+#include "random/dice.h"
+
+namespace tilert::random {
+namespace {
+
+constexpr uint8_t kPoison[] = {0xff, 0xa5, 1};  // floats (a NaN), integers, bool
+
+uint64_t seed_of(const Case& c, const std::string& name) {
+  uint64_t hash = c.seed;
+  for (char letter : name) hash = scramble(hash ^ static_cast<unsigned char>(letter));
+  return hash;
+}
+
+uint64_t element(DType dtype, Dice& dice) {
+  if (dtype == DType::boolean) return static_cast<uint64_t>(dice.below(2));
+  const int64_t value = dice.from(-kDataBound, kDataBound);
+  return dtype_is_float(dtype) ? ir::double_to_bits(dtype, static_cast<double>(value)) : static_cast<uint64_t>(value);
+}
+
+uint8_t poison_of(DType dtype) {
+  return kPoison[dtype_is_float(dtype) ? 0 : dtype == DType::boolean ? 2 : 1];
+}
+
+}  // namespace
+
+Case copy_of(const Case& original) {
+  return {ir::clone(original.program), original.dims, original.bound, original.seed};
+}
+
+std::string to_text(const Case& c) {
+  std::string head = "// case seed " + std::to_string(c.seed);
+  for (size_t i = 0; i < c.dims.size(); ++i)
+    head += (i ? " " : " dims ") + std::to_string(c.dims[i]) + (c.bound[i] ? "!" : "");
+  const std::string text = ir::print(c.program);
+  const size_t line = text.find('\n') + 1;  // the format's own line stays first
+  return text.substr(0, line) + head + "\n" + text.substr(line);
+}
+
+Result<Case> from_text(const std::string& text) {
+  Case c;
+  TILERT_ASSIGN(c.program, ir::parse(text, "case"));
+  c.dims.assign(c.program.dims.size(), 1);
+  c.bound.assign(c.program.dims.size(), false);
+  const size_t at = text.find("// case seed ");
+  if (at == std::string::npos) return c;
+  std::istringstream words(text.substr(at + 13, text.find('\n', at) - at - 13));
+  std::string word;
+  words >> c.seed >> word;
+  for (size_t i = 0; i < c.dims.size() && words >> word; ++i) {
+    c.bound[i] = word.back() == '!';
+    c.dims[i] = std::stoll(word);
+  }
+  return c;
+}
+
+int64_t value_of(const Case& c, ir::Expr expr) {
+  if (expr->is_constant()) return expr->as_int();
+  if (expr->is_variable()) {
+    for (size_t i = 0; i < c.dims.size(); ++i)
+      if (c.program.dims[i].var == expr->var()) return c.dims[i];
+    return 0;
+  }
+  uint64_t operands[3] = {};
+  for (int i = 0; i < expr->arity; ++i) operands[i] = static_cast<uint64_t>(value_of(c, expr->operand[i]));
+  return static_cast<int64_t>(ir::evaluate(*expr, std::span<const uint64_t>(operands, expr->arity)).value_or(0));
+}
+
+int64_t elements_of(const Case& c, const ir::Buffer& tensor) {
+  int64_t last = 0;
+  for (size_t d = 0; d < tensor.shape.size(); ++d) {
+    const int64_t size = value_of(c, tensor.shape[d]);
+    if (size == 0) return 0;
+    last += (size - 1) * value_of(c, tensor.strides[d]);
+  }
+  return last + 1;
+}
+
+std::vector<std::vector<uint8_t>> make_data(const Case& c) {
+  const FloatEnvironment environment;
+  std::vector<std::vector<uint8_t>> out;
+  for (const ir::Parameter& parameter : c.program.parameters) {
+    Dice dice(seed_of(c, parameter.name));
+    if (parameter.kind == ir::Parameter::Kind::scalar) {
+      out.emplace_back(8, uint8_t{0});
+      ir::store_element(DType::int64, out.back().data(), element(c.program.vars[parameter.var].dtype, dice));
+      continue;
+    }
+    const ir::Buffer& b = c.program.buffer(parameter.buffer);
+    const int64_t count = elements_of(c, b), width = dtype_bytes(b.dtype);
+    out.emplace_back(static_cast<size_t>(count * width), poison_of(b.dtype));
+    if (b.direction == ir::Direction::out) continue;
+    for (int64_t i = 0; i < count; ++i) ir::store_element(b.dtype, out.back().data() + i * width, element(b.dtype, dice));
+  }
+  return out;
+}
+
+}  // namespace tilert::random

@@ -1,0 +1,89 @@
+// What the generator knows of a program that is half made: which buffers there are, which of their elements surely hold
+// a value, how large a value can be. Sizes are bounded by construction, so that every float along the way is an integer
+// that its dtype holds exactly, and every order of evaluation gives the same bits. Integers may be of any size: they
+// wrap, the same way everywhere.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "ir/program.h"
+
+namespace tilert::random {
+
+using ir::BufferId;
+using ir::Expr;
+using ir::Op;
+using ir::Scope;
+using ir::VarId;
+
+inline constexpr int64_t kHuge = int64_t{1} << 62;
+
+inline int64_t bounded_add(int64_t a, int64_t b) { return std::min(kHuge, a + b); }
+inline int64_t bounded_mul(int64_t a, int64_t b) {
+  const __int128 product = static_cast<__int128>(a) * b;
+  return product > kHuge ? kHuge : static_cast<int64_t>(product);
+}
+
+// The greatest |integer| up to which a dtype holds all of them.
+inline int64_t exact_limit(DType dtype) {
+  switch (dtype) {
+    case DType::boolean: return 1;
+    case DType::int8: return 128;
+    case DType::int32: return int64_t{1} << 31;
+    case DType::f16: return 2048;
+    case DType::bf16: return 256;
+    case DType::f32: return int64_t{1} << 24;
+    default: return kHuge;
+  }
+}
+
+struct Value {
+  Expr e = nullptr;
+  int64_t bound = 0;  // |e| is at most this
+};
+
+// One dim of a tensor parameter. In an output each block keeps to its home: `tile` elements from block index * tile on.
+struct TensorDim {
+  Expr size = nullptr;
+  int64_t value = 0;  // under the case's sizes
+  int grid = -1;      // which grid dim divides it, in outputs
+};
+
+struct Place {
+  BufferId id = ir::kNoBuffer;
+  DType dtype = DType::f32;
+  Scope scope = Scope::shared;
+  std::vector<int64_t> shape;    // of tiles
+  std::vector<TensorDim> dims;   // of tensors
+  ir::Direction direction = ir::Direction::none;
+  int64_t cap = 0;       // |element| never exceeds this
+  int64_t direct = 0;    // nor does a value that is written plainly exceed this
+  int64_t growth = 0;    // what accumulations may still add
+  int64_t trips = 1;     // of the loops around its declaration
+  bool written = false;  // each element surely holds a value
+  bool home = false;     // a tensor that this kernel may write, and so reads only at home
+  bool is_tensor() const { return scope == Scope::global; }
+  size_t rank() const { return is_tensor() ? dims.size() : shape.size(); }
+};
+
+// An index variable and the values that it takes.
+struct IndexVar {
+  Expr e = nullptr;
+  int64_t low = 0, high = 0;
+};
+
+struct GridDim {
+  VarId var = ir::kNoVar;
+  TensorDim size;
+  int64_t tile = 1, count = 1;
+};
+
+inline int64_t product(const std::vector<int64_t>& extents) {
+  int64_t n = 1;
+  for (int64_t e : extents) n *= e;
+  return n;
+}
+
+}  // namespace tilert::random

@@ -1,0 +1,312 @@
+// The shrinker: a list of ways to make a case smaller, each tried until none helps.
+#include "random/shrink.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <unordered_map>
+
+#include "ir/semantics.h"
+#include "ir/visit.h"
+
+namespace tilert::random {
+namespace {
+
+using ir::Block;
+using ir::Expr;
+using ir::Op;
+using ir::Stmt;
+using ir::StmtPtr;
+
+// What is kept of a message: which fault it is, not where.
+std::string kind_of(const Finding& finding) {
+  if (finding.crashed) return "crash";
+  std::string out;
+  bool quoted = false;
+  for (char c : finding.message) {
+    quoted ^= c == '\'';
+    if (!quoted && !(c >= '0' && c <= '9') && c != '-' && c != '.') out += c;
+    if (out.size() > 80 || c == '\n') break;
+  }
+  const bool differs = finding.message.find(" is ") != std::string::npos && finding.message.find(", not ") != std::string::npos;
+  return differs ? "differs" : out;
+}
+
+class Shrinker {
+ public:
+  Shrinker(const Case& failing, const Finding& finding, int seconds)
+      : best_(copy_of(failing)), backend_(finding.backend), kind_(kind_of(finding)), crashed_(finding.crashed),
+        seconds_(seconds), bench_({finding.backend}) {}
+
+  Case run() {
+    for (bool better = true; better && !late();) {
+      better = false;
+      better |= drop_statements();
+      better |= unwrap();
+      better |= smaller_sizes();
+      better |= smaller_shapes();
+      better |= simpler_values();
+      better |= fewer_hints();
+    }
+    drop_unused();
+    return std::move(best_);
+  }
+
+ private:
+  using Change = std::function<bool(Case&)>;  // false: nothing to change
+
+  bool late() const { return std::chrono::steady_clock::now() - start_ > std::chrono::seconds(240); }
+
+  // Takes the change if the case still fails.
+  bool attempt(const Change& change) {
+    if (late()) return false;
+    Case c = copy_of(best_);
+    if (!change(c)) return false;
+    const Result<Outputs> want = reference(c);
+    if (!want || !judge(c, *want)) return false;
+    Coverage ignored;
+    const auto found = crashed_ ? check_in_child(c, {backend_}, seconds_) : bench_.check(c, ignored);
+    if (!found || found->backend != backend_ || kind_of(*found) != kind_) return false;
+    best_ = std::move(c);
+    return true;
+  }
+
+  // Applies f to each statement, numbered in order; f answers what replaces it.
+  static void rewrite(Case& c, const std::function<Block(size_t, const StmtPtr&)>& f) {
+    size_t at = 0;
+    for (ir::Kernel& k : c.program.kernels)
+      k.body = ir::rewrite_block(k.body, [&](const StmtPtr& s) { return f(at++, s); });
+  }
+  size_t statements() const {
+    size_t n = 0;
+    for (const ir::Kernel& k : best_.program.kernels) ir::for_each_stmt(k.body, [&](const Stmt&) { ++n; });
+    return n;
+  }
+
+  bool drop_statements() {
+    bool better = false;
+    if (best_.program.kernels.size() > 1)
+      for (size_t k = best_.program.kernels.size(); k-- > 0;)
+        better |= attempt([&](Case& c) {
+          if (c.program.kernels.size() < 2) return false;
+          c.program.kernels.erase(c.program.kernels.begin() + static_cast<std::ptrdiff_t>(k));
+          return true;
+        });
+    for (size_t run = std::max<size_t>(1, statements() / 2); run > 0; run /= 2)
+      for (size_t first = statements(); first > 0;) {
+        first = first > run ? first - run : 0;
+        better |= attempt([&](Case& c) {
+          rewrite(c, [&](size_t i, const StmtPtr& s) { return i >= first && i < first + run ? Block{} : Block{s}; });
+          return true;
+        });
+      }
+    return better;
+  }
+
+  // Loops and branches become their bodies.
+  bool unwrap() {
+    bool better = false;
+    for (size_t at = statements(); at-- > 0;)
+      for (int way = 0; way < 2; ++way)
+        better |= attempt([&](Case& c) {
+          bool changed = false;
+          rewrite(c, [&](size_t i, const StmtPtr& s) -> Block {
+            if (i != at) return {s};
+            if (const auto* branch = std::get_if<ir::If>(&s->node)) {
+              changed = true;
+              return way ? branch->else_body : branch->then_body;
+            }
+            const auto* loop = std::get_if<ir::For>(&s->node);
+            if (!loop || way) return {s};
+            changed = true;
+            const std::unordered_map<ir::VarId, Expr> first{{loop->var, loop->begin}};
+            return ir::map_block_exprs(loop->body, [&](Expr e) { return ir::substitute(*c.program.arena, e, first); });
+          });
+          return changed;
+        });
+    return better;
+  }
+
+  bool smaller_sizes() {
+    bool better = false;
+    for (size_t d = 0; d < best_.dims.size(); ++d) {
+      for (int64_t size : {int64_t{0}, int64_t{1}, int64_t{8}, int64_t{16}, best_.dims[d] / 2, best_.dims[d] - 1})
+        better |= attempt([&](Case& c) { return size >= 0 && size < c.dims[d] && (c.dims[d] = size, true); });
+      better |= attempt([&](Case& c) { return c.bound[d] && (c.bound[d] = false, true); });
+      better |= attempt([&](Case& c) {
+        ir::Dim& dim = c.program.dims[d];
+        const bool changed = !dim.buckets.empty() || dim.divisible != 1;
+        dim.buckets.clear();
+        dim.divisible = 1;
+        return changed;
+      });
+    }
+    return better;
+  }
+
+  // Every number X that shapes something becomes Y, wherever it stands.
+  bool smaller_shapes() {
+    std::set<int64_t> extents;
+    for (const ir::Buffer& b : best_.program.buffers)
+      for (Expr e : b.shape)
+        if (e->is_constant()) extents.insert(e->as_int());
+    bool better = false;
+    for (auto at = extents.rbegin(); at != extents.rend(); ++at)
+      for (int64_t to : {int64_t{1}, int64_t{2}, int64_t{8}, int64_t{16}, *at / 2})
+        if (to >= 1 && to < *at && attempt([&](Case& c) { return replace_number(c, *at, to); })) {
+          better = true;
+          break;
+        }
+    return better;
+  }
+  static bool replace_number(Case& c, int64_t from, int64_t to) {
+    ir::Program& p = c.program;
+    const auto node = [&](Expr e) { return e->is_constant() && e->dtype == DType::index && e->as_int() == from ? p.arena->index(to) : e; };
+    const auto expr = [&](Expr e) { return ir::rewrite_expr(*p.arena, e, node); };
+    const auto numbers = [&](std::vector<int64_t>& list) { std::replace(list.begin(), list.end(), from, to); };
+    for (ir::Buffer& b : p.buffers) {
+      for (Expr& e : b.shape) e = expr(e);
+      for (Expr& e : b.strides) e = expr(e);
+    }
+    for (ir::Kernel& k : p.kernels) {
+      for (Expr& e : k.grid) e = expr(e);
+      k.body = ir::rewrite_block(ir::map_block_exprs(k.body, expr), [&](const StmtPtr& s) -> Block {
+        auto changed = std::make_shared<Stmt>(*s);
+        if (auto* n = std::get_if<ir::Copy>(&changed->node)) numbers(n->src.extents), numbers(n->dst.extents);
+        if (auto* n = std::get_if<ir::Fill>(&changed->node)) numbers(n->dst.extents);
+        if (auto* n = std::get_if<ir::Gemm>(&changed->node)) numbers(n->a.extents), numbers(n->b.extents), numbers(n->c.extents);
+        if (auto* n = std::get_if<ir::Reduce>(&changed->node)) numbers(n->src.extents), numbers(n->dst.extents);
+        if (auto* n = std::get_if<ir::Parallel>(&changed->node)) numbers(n->extents);
+        return {changed};
+      });
+    }
+    return true;
+  }
+
+  // A value becomes one of its operands, or 0 or 1.
+  bool simpler_values() {
+    bool better = false;
+    for (size_t at = 0; at < statements(); ++at)
+      for (int way = 0; way < 5;) {
+        if (!attempt([&](Case& c) { return simplify_at(c, at, way); })) ++way;
+        else better = true;
+        if (late()) return better;
+      }
+    return better;
+  }
+  static bool simplify_at(Case& c, size_t at, int way) {
+    bool changed = false;
+    const auto simpler = [&](Expr e) {
+      Expr to = e;
+      if (way < 3 && way < e->arity && e->operand[way]->dtype == e->dtype) to = e->operand[way];
+      if (way >= 3 && !e->is_constant()) to = c.program.arena->number(e->dtype, way - 3);
+      changed |= to != e;
+      return to;
+    };
+    rewrite(c, [&](size_t i, const StmtPtr& s) -> Block {
+      if (i != at) return {s};
+      auto copy = std::make_shared<Stmt>(*s);
+      if (auto* n = std::get_if<ir::Store>(&copy->node)) n->value = simpler(n->value);
+      if (auto* n = std::get_if<ir::Let>(&copy->node); n && n->value) n->value = simpler(n->value);
+      if (auto* n = std::get_if<ir::Fill>(&copy->node)) n->value = simpler(n->value);
+      if (auto* n = std::get_if<ir::If>(&copy->node)) n->condition = simpler(n->condition);
+      if (auto* n = std::get_if<ir::For>(&copy->node)) n->end = simpler(n->end);
+      if (auto* n = std::get_if<ir::Gemm>(&copy->node)) n->accumulate = simpler(n->accumulate);
+      return {copy};
+    });
+    return changed;
+  }
+
+  bool fewer_hints() {
+    bool better = false;
+    for (size_t k = 0; k < best_.program.kernels.size(); ++k)
+      better |= attempt([&](Case& c) {
+        const ir::Hints& h = c.program.kernels[k].hints;
+        const bool any = h.threads || h.min_blocks_per_sm || h.register_cap || h.roles_off;
+        c.program.kernels[k].hints = {};
+        return any;
+      });
+    for (size_t at = 0; at < statements(); ++at)
+      for (int way = 0; way < 4; ++way) better |= attempt([&](Case& c) { return plainer_at(c, at, way); });
+    return better;
+  }
+  static bool plainer_at(Case& c, size_t at, int way) {
+    bool changed = false;
+    const auto set = [&](auto& field, auto value) { changed |= field != value, field = value; };
+    rewrite(c, [&](size_t i, const StmtPtr& s) -> Block {
+      if (i != at) return {s};
+      auto copy = std::make_shared<Stmt>(*s);
+      if (auto* n = std::get_if<ir::Copy>(&copy->node)) {
+        if (way == 0) set(n->prefer, ir::CopyPrefer::any), set(n->eviction, ir::Eviction::normal);
+        if (way == 1) set(n->safe, Expr{nullptr});
+        if (way == 2) changed |= !n->valid.empty(), n->valid.clear();
+      }
+      if (auto* n = std::get_if<ir::Gemm>(&copy->node); n && way == 0) set(n->split, ir::WarpSplit::automatic);
+      if (auto* n = std::get_if<ir::For>(&copy->node)) {
+        if (way == 0) set(n->kind, ir::ForKind::serial), set(n->stages, 0);
+        if (way == 1) set(n->stages, 0);
+      }
+      return {copy};
+    });
+    return changed;
+  }
+
+  // Parameters, tiles and variables that nothing names.
+  void drop_unused() {
+    std::set<ir::BufferId> used;
+    std::set<ir::VarId> vars;
+    for (const ir::Kernel& k : best_.program.kernels)
+      ir::for_each_stmt(k.body, [&](const Stmt& s) {
+        for (const ir::BufferUse& use : ir::buffer_uses(s)) used.insert(use.buffer);
+        ir::for_each_expr(s, [&](Expr e) {
+          ir::for_each_node(e, [&](Expr n) { if (n->is_variable()) vars.insert(n->var()); });
+        });
+      });
+    attempt([&](Case& c) {
+      std::vector<ir::Parameter> kept;
+      for (const ir::Parameter& p : c.program.parameters) {
+        const bool tensor = p.kind == ir::Parameter::Kind::tensor;
+        if (tensor ? !used.count(p.buffer) : !vars.count(p.var)) {
+          if (tensor) c.program.buffers[p.buffer].scope = Scope::local, c.program.buffers[p.buffer].parameter = -1;
+          continue;
+        }
+        if (tensor) c.program.buffers[p.buffer].parameter = static_cast<int32_t>(kept.size());
+        kept.push_back(p);
+      }
+      c.program.parameters = std::move(kept);
+      return restrict_names(c);
+    });
+  }
+  using Scope = ir::Scope;
+  // Numbers what is left anew; names stay, since the data hangs on them.
+  static bool restrict_names(Case& c) {
+    std::vector<std::string> names;
+    for (const ir::Parameter& p : c.program.parameters) names.push_back(p.name);
+    std::vector<std::string> dims;
+    ir::Program small = ir::clone(c.program, true);
+    if (small.dims.size() != c.program.dims.size()) return false;
+    for (size_t i = 0; i < names.size(); ++i) {
+      small.parameters[i].name = names[i];
+      if (small.parameters[i].kind == ir::Parameter::Kind::tensor) small.buffers[small.parameters[i].buffer].name = names[i];
+      else small.vars[small.parameters[i].var].name = names[i];
+    }
+    for (size_t i = 0; i < small.dims.size(); ++i)
+      small.vars[small.dims[i].var].name = "D" + std::to_string(i);
+    small.name = c.program.name;
+    c.program = std::move(small);
+    return true;
+  }
+
+  Case best_;
+  const std::string backend_, kind_;
+  const bool crashed_;
+  const int seconds_;
+  Bench bench_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+Case shrink(const Case& failing, const Finding& finding, int seconds) { return Shrinker(failing, finding, seconds).run(); }
+
+}  // namespace tilert::random
