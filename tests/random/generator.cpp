@@ -176,7 +176,7 @@ Case Generator::make() {
     begin_kernel();
     ir::Block body;
     block_ = &body;
-    statements(options_.statements / kernels);
+    statements(static_cast<int>(dice_.from(options_.statements / 4, options_.statements)) / kernels);
     end_kernel();
     case_.program.kernels.back().body = std::move(body);
     for (Place& p : places_) {  // the next kernel may read what this one wrote, anywhere, if it does not write it

@@ -26,7 +26,7 @@ std::string kind_of(const Finding& finding) {
   for (char c : finding.message) {
     quoted ^= c == '\'';
     if (!quoted && !(c >= '0' && c <= '9') && c != '-' && c != '.') out += c;
-    if (out.size() > 80 || c == '\n') break;
+    if (out.size() > 44 || c == '\n') break;
   }
   const bool differs = finding.message.find(" is ") != std::string::npos && finding.message.find(", not ") != std::string::npos;
   return differs ? "differs" : out;
@@ -251,50 +251,55 @@ class Shrinker {
     return changed;
   }
 
-  // Parameters, tiles and variables that nothing names.
+  // Parameters, dims, tiles and variables that nothing names. Names of parameters stay: the data hangs on them.
   void drop_unused() {
-    std::set<ir::BufferId> used;
-    std::set<ir::VarId> vars;
-    for (const ir::Kernel& k : best_.program.kernels)
-      ir::for_each_stmt(k.body, [&](const Stmt& s) {
-        for (const ir::BufferUse& use : ir::buffer_uses(s)) used.insert(use.buffer);
-        ir::for_each_expr(s, [&](Expr e) {
-          ir::for_each_node(e, [&](Expr n) { if (n->is_variable()) vars.insert(n->var()); });
-        });
-      });
     attempt([&](Case& c) {
-      std::vector<ir::Parameter> kept;
-      for (const ir::Parameter& p : c.program.parameters) {
-        const bool tensor = p.kind == ir::Parameter::Kind::tensor;
-        if (tensor ? !used.count(p.buffer) : !vars.count(p.var)) {
-          if (tensor) c.program.buffers[p.buffer].scope = Scope::local, c.program.buffers[p.buffer].parameter = -1;
-          continue;
-        }
-        if (tensor) c.program.buffers[p.buffer].parameter = static_cast<int32_t>(kept.size());
-        kept.push_back(p);
+      ir::Program& p = c.program;
+      std::set<ir::BufferId> used;
+      std::set<ir::VarId> vars;
+      const auto names = [&](Expr e) {
+        ir::for_each_node(e, [&](Expr n) {
+          if (n->is_variable()) vars.insert(n->var());
+        });
+      };
+      for (const ir::Kernel& k : p.kernels) {
+        for (Expr e : k.grid) names(e);
+        ir::for_each_stmt(k.body, [&](const Stmt& s) {
+          for (const ir::BufferUse& use : ir::buffer_uses(s)) used.insert(use.buffer);
+          ir::for_each_expr(s, names);
+        });
       }
-      c.program.parameters = std::move(kept);
-      return restrict_names(c);
+      std::vector<ir::Parameter> kept;
+      for (const ir::Parameter& parameter : p.parameters) {
+        const bool tensor = parameter.kind == ir::Parameter::Kind::tensor;
+        if (tensor ? !used.count(parameter.buffer) : !vars.count(parameter.var)) continue;
+        if (tensor) {
+          ir::Buffer& b = p.buffers[parameter.buffer];
+          b.parameter = static_cast<int32_t>(kept.size());
+          for (Expr e : b.shape) names(e);
+          for (Expr e : b.strides) names(e);
+        }
+        kept.push_back(parameter);
+      }
+      p.parameters = kept;
+      std::vector<int64_t> dims;
+      std::vector<bool> bound;
+      for (size_t i = 0; i < c.dims.size(); ++i)
+        if (vars.count(p.dims[i].var)) dims.push_back(c.dims[i]), bound.push_back(c.bound[i]);
+      ir::Program small = ir::clone(p, true);
+      if (small.dims.size() != dims.size() || small.parameters.size() != kept.size()) return false;
+      for (size_t i = 0; i < kept.size(); ++i) {
+        ir::Parameter& to = small.parameters[i];
+        to.name = kept[i].name;
+        (to.kind == ir::Parameter::Kind::tensor ? small.buffers[to.buffer].name : small.vars[to.var].name) = to.name;
+      }
+      for (size_t i = 0; i < dims.size(); ++i) small.vars[small.dims[i].var].name = "D" + std::to_string(i);
+      small.name = p.name;
+      p = std::move(small);
+      c.dims = std::move(dims);
+      c.bound = std::move(bound);
+      return true;
     });
-  }
-  using Scope = ir::Scope;
-  // Numbers what is left anew; names stay, since the data hangs on them.
-  static bool restrict_names(Case& c) {
-    std::vector<std::string> names;
-    for (const ir::Parameter& p : c.program.parameters) names.push_back(p.name);
-    std::vector<std::string> dims;
-    ir::Program small = ir::clone(c.program, true);
-    if (small.dims.size() != c.program.dims.size()) return false;
-    for (size_t i = 0; i < names.size(); ++i) {
-      small.parameters[i].name = names[i];
-      if (small.parameters[i].kind == ir::Parameter::Kind::tensor) small.buffers[small.parameters[i].buffer].name = names[i];
-      else small.vars[small.parameters[i].var].name = names[i];
-    }
-    for (size_t i = 0; i < small.dims.size(); ++i)
-      small.vars[small.dims[i].var].name = "D" + std::to_string(i);
-    small.name = c.program.name;
-    c.program = std::move(small);
-    return true;
   }
 
   Case best_;
