@@ -97,6 +97,7 @@ class RoleLowering {
   void loop_over(const std::function<void()>& body) {
     For f = loop();
     f.kind = ForKind::serial;
+    const arith::FactsScope scope(low_.facts());
     low_.bound_loop(f);
     f.body = low_.collect(body);
     low_.emit(std::move(f));

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/visit.h"
 
 namespace tilert::passes {
@@ -244,9 +246,50 @@ Status Lower::kernel(Kernel& kernel) {
   return {};
 }
 
+// Whether the statement writes every element of the fragment, and reads none.
+static bool overwrites(const Program& program, const Stmt& s, BufferId fragment) {
+  const auto whole = [&](const Region& r) {
+    if (r.buffer != fragment) return false;
+    const Buffer& b = program.buffer(fragment);
+    for (size_t d = 0; d < r.extents.size(); ++d)
+      if (b.shape[d]->as_int() != r.extents[d]) return false;
+    return true;
+  };
+  if (const auto* fill = std::get_if<Fill>(&s.node)) return whole(fill->dst);
+  if (const auto* copy = std::get_if<Copy>(&s.node)) return whole(copy->dst) && copy->src.buffer != fragment;
+  if (const auto* gemm = std::get_if<Gemm>(&s.node))
+    return whole(gemm->c) && gemm->accumulate->is_constant() && !gemm->accumulate->bits;
+  if (const auto* reduce = std::get_if<Reduce>(&s.node)) return whole(reduce->dst) && !reduce->accumulate;
+  return false;
+}
+
 Status Lower::block(const Block& in) {
-  for (const StmtPtr& s : in) TILERT_TRY(statement(s));
+  for (size_t i = 0; i < in.size(); ++i) {
+    TILERT_TRY(statement(in[i]));
+    const auto* alloc = std::get_if<Alloc>(&in[i]->node);
+    if (!alloc || program().buffer(alloc->buffer).scope != Scope::fragment) continue;
+    // What is written in part, or through shared memory, is read whole: its registers hold something from the start.
+    // So do those beyond the logical shape, which reductions read and drop.
+    bool overwritten = false;
+    for (size_t j = i + 1; j < in.size(); ++j) {
+      const auto uses = buffer_uses_deep(*in[j]);
+      if (std::none_of(uses.begin(), uses.end(), [&](const BufferUse& u) { return u.buffer == alloc->buffer; })) continue;
+      overwritten = overwrites(program(), *in[j], alloc->buffer);
+      break;
+    }
+    const FragmentMap& map = fragment_map(alloc->buffer);
+    if (!overwritten || map.padded_shape() != map.shape()) clear_registers(alloc->buffer);
+  }
   return {};
+}
+
+void Lower::clear_registers(BufferId fragment) {
+  const BufferId regs = fragment_registers(fragment);
+  const DType dtype = program().buffer(fragment).dtype;
+  const int64_t count = fragment_map(fragment).registers();
+  group(comment("excess"), [&] {
+    unrolled(count, [&](Expr r) { store({regs, {r}}, arena().constant(dtype, 0)); });
+  });
 }
 
 Status Lower::statement(const StmtPtr& s) {
@@ -257,13 +300,7 @@ Status Lower::statement(const StmtPtr& s) {
           [&](const Alloc& a) -> Status {
             const Buffer b = program().buffer(a.buffer);
             if (b.scope == Scope::fragment) {
-              const FragmentMap map = fragment_map(a.buffer);
-              const BufferId regs = lowered_[a.buffer] = registers(b.dtype, map.registers(), "fragment");
-              // Registers beyond the logical shape are read by reductions, which drop them: they hold something.
-              if (map.padded_shape() != map.shape())
-                group(comment("excess"), [&] {
-                  unrolled(map.registers(), [&](Expr r) { store({regs, {r}}, arena().constant(b.dtype, 0)); });
-                });
+              lowered_[a.buffer] = registers(b.dtype, fragment_map(a.buffer).registers(), "fragment");
             } else if (b.scope == Scope::shared) {
               declare_shared(a.buffer);
             } else {
@@ -279,6 +316,7 @@ Status Lower::statement(const StmtPtr& s) {
           [&](const For& f) -> Status {
             For loop = f;
             Status status;
+            const arith::FactsScope scope(module_.facts);  // a loop without trips says nothing to what follows
             bound_loop(f);
             loop.body = collect([&] { status = block(f.body); });
             ordinal_ = s->ordinal;

@@ -64,7 +64,7 @@ class Lower {
   ir::Expr register_part(const FragmentMap& map, int d, ir::Expr reg);
   // Records what is known of a variable: that it is the value; a loop's range.
   void define(ir::VarId var, ir::Expr value);
-  void bound_loop(const ir::For& loop);
+  void bound_loop(const ir::For& loop);  // in the current scope of facts
   // True on exactly one of the threads that hold copies of the same element; null when there is only one.
   ir::Expr is_first_replica(const FragmentMap& map);
 
@@ -97,6 +97,7 @@ class Lower {
   // --- operations ---
   Status statement(const ir::StmtPtr& s);
   Status parallel(const ir::Stmt& stmt, const ir::Parallel& loop);
+  FragmentMap loop_map(const ir::Parallel& loop);  // which thread runs which point, where no layout says so
   Status copy(const ir::Stmt& stmt, const ir::Copy& copy);
   Status async_copy(const ir::Stmt& stmt, const ir::Copy& copy);
   Status fill(const ir::Stmt& stmt, const ir::Fill& fill);
@@ -107,6 +108,7 @@ class Lower {
   Result<ir::BufferId> converted(ir::BufferId fragment, const FragmentMap& map);
   // A fragment whose elements are in `registers` already.
   ir::BufferId adopt_fragment(DType dtype, const FragmentMap& map, ir::BufferId registers);
+  void clear_registers(ir::BufferId fragment);
   ir::BufferId new_fragment(DType dtype, const FragmentMap& map, const char* name);
 
  private:

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "ir/visit.h"
 #include "layout/fragment_builders.h"
@@ -60,6 +61,25 @@ CopyLoop copy_loop(Program& program, const Copy& c) {
   return result;
 }
 
+// A local holds the same in every thread: each runs the whole loop.
+static bool writes_own_storage(const Program& program, const Parallel& loop) {
+  std::set<BufferId> written, inner;
+  for_each_stmt(loop.body, [&](const Stmt& s) {
+    if (const auto* alloc = std::get_if<Alloc>(&s.node)) inner.insert(alloc->buffer);
+    const auto* store = std::get_if<Store>(&s.node);
+    if (!store) return;
+    const Scope scope = program.buffer(store->to.buffer).scope;
+    if (scope == Scope::local || scope == Scope::scalar) written.insert(store->to.buffer);
+  });
+  return std::any_of(written.begin(), written.end(), [&](BufferId b) { return inner.count(b) == 0; });
+}
+
+FragmentMap Lower::loop_map(const Parallel& loop) {
+  const int warp = context_.target.warp_size;
+  return writes_own_storage(program(), loop) ? replicated_map(loop.extents, plan_.threads, warp)
+                                             : blocked_map(loop.extents, plan_.threads, vector_width(*this, loop), warp);
+}
+
 Status Lower::copy(const Stmt& s, const Copy& c) {
   if (plan_.partial.count(c.src.buffer)) {
     Copy whole = c;
@@ -72,9 +92,8 @@ Status Lower::copy(const Stmt& s, const Copy& c) {
   bounds.buffer = src.scope == Scope::global ? c.src.buffer : dst.scope == Scope::global ? c.dst.buffer : kNoBuffer;
   bounds.valid = c.valid;
   bounds.safe = c.safe;
-  const FragmentMap map = loop.fragment != kNoBuffer
-                              ? fragment_map(loop.fragment)
-                              : blocked_map(loop.loop.extents, plan_.threads, vector_width(*this, loop.loop), context_.target.warp_size);
+  const bool by_fragment = loop.fragment != kNoBuffer && !writes_own_storage(program(), loop.loop);
+  const FragmentMap map = by_fragment ? fragment_map(loop.fragment) : loop_map(loop.loop);
   if (src.scope == Scope::shared && dst.scope == Scope::shared && c.src.buffer == c.dst.buffer) {
     // The source is read before the destination is written, by all threads.
     const BufferId through = new_fragment(src.dtype, map, "through");
@@ -109,15 +128,13 @@ Status Lower::fill(const Stmt&, const Fill& f) {
     indices.push_back(arith::add(arena(), f.dst.offsets[d], program().var(var)));
   }
   loop.body.push_back(make_stmt(Store{{f.dst.buffer, indices}, value}));
-  const FragmentMap map = blocked_map(loop.extents, plan_.threads, vector_width(*this, loop), context_.target.warp_size);
-  return ElementWise(*this, loop, map, comment("fill"), {}).run();
+  return ElementWise(*this, loop, loop_map(loop), comment("fill"), {}).run();
 }
 
 Status Lower::parallel(const Stmt& s, const Parallel& loop) {
   const auto planned = plan_.loops.find(s.ordinal);
-  const FragmentMap map = planned != plan_.loops.end()
-                              ? planned->second
-                              : blocked_map(loop.extents, plan_.threads, vector_width(*this, loop), context_.target.warp_size);
+  const bool by_plan = planned != plan_.loops.end() && !writes_own_storage(program(), loop);
+  const FragmentMap map = by_plan ? planned->second : loop_map(loop);
   return ElementWise(*this, loop, map, comment("parallel"), {}).run();
 }
 

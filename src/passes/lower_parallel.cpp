@@ -267,6 +267,7 @@ void ElementWise::statement(const StmtPtr& s) {
                    For inner = f;
                    inner.begin = value(f.begin);
                    inner.end = value(f.end);
+                   const arith::FactsScope scope(low_.facts());
                    low_.bound_loop(inner);
                    inner.body = low_.collect([&] { block(f.body); });
                    low_.emit(std::move(inner));

@@ -66,6 +66,7 @@ class ReduceLowering {
     loop.body.push_back(make_stmt(Let{x, nullptr, {r.buffer, places}}));
     const FragmentMap map = blocked_map(loop.extents, low_.plan().threads, vector_width(low_, loop), low_.context().target.warp_size);
     const BufferId fragment = low_.new_fragment(b.dtype, map, "source");
+    if (map.padded_shape() != map.shape()) low_.clear_registers(fragment);
     loop.body.push_back(make_stmt(Store{{fragment, points}, program.var(x)}));
     TILERT_TRY(ElementWise(low_, loop, map, low_.comment("reduce, source to registers"), {}).run());
     return fragment;
@@ -193,9 +194,12 @@ class ReduceLowering {
     };
     Expr value = read(total, points);
     if (reduce_.accumulate)
-      value = combine(arena_, reduce_.op, taken(arena_, reduce_.op, read(dst.buffer, places), dtype_), value);
+      value = combine(arena_, reduce_.op, arena_.cast(read(dst.buffer, places), dtype_), value);
     loop.body.push_back(make_stmt(Store{{dst.buffer, places}, arena_.cast(value, to.dtype)}));
-    const FragmentMap map = to.scope == Scope::fragment ? low_.fragment_map(dst.buffer) : plan_.result;
+    const bool everywhere = to.scope == Scope::local || to.scope == Scope::scalar;
+    const FragmentMap map = to.scope == Scope::fragment ? low_.fragment_map(dst.buffer)
+                            : everywhere                ? low_.loop_map(loop)
+                                                        : plan_.result;
     return ElementWise(low_, loop, map, low_.comment("reduce, result"), {}).run();
   }
 

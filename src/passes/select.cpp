@@ -68,7 +68,8 @@ WarpGrid warp_grid(const Program& program, const Gemm& gemm, const Atom& atom, c
   const bool a_fragment = program.buffer(gemm.a.buffer).scope == Scope::fragment;
   WarpGrid best{warps, 1, 1};
   double best_cost = 1e30;
-  for (int64_t m = 1; m <= warps; m *= 2) {
+  for (int64_t m = 1; m <= warps; ++m) {
+    if (warps % m != 0) continue;  // every warp has a part
     const WarpGrid grid{m, warps / m, 1};
     if (gemm.split == WarpSplit::rows && grid.n != 1) continue;
     if (gemm.split == WarpSplit::columns && grid.m != 1) continue;

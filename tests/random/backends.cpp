@@ -209,10 +209,8 @@ class OnMachine : public Backend {
   std::unique_ptr<Machine> machine_;
 };
 
-}  // namespace
-
-const std::vector<BackendRow>& all_backends() {
-  static const std::vector<BackendRow> table = {
+std::vector<BackendRow>& rows() {
+  static std::vector<BackendRow> table = {
       {"text", true, [] { return std::make_unique<Text>(); }},
       {"source:sm_80", true, [] { return std::make_unique<Source>("sm_80", false); }},
       {"source:sm_90a", true, [] { return std::make_unique<Source>("sm_90a", false); }},
@@ -225,5 +223,26 @@ const std::vector<BackendRow>& all_backends() {
   };
   return table;
 }
+
+}  // namespace
+
+std::string source_of(const Case& c, const std::string& target) {
+  auto context = conformance::test_context();
+  if (!context) return context.error().text();
+  const Request request(c, context->get(), target.c_str());
+  if (!request.error().empty()) return request.error();
+  std::string out;
+  for (uint32_t i = 0; i < tilert_kernel_variant_count(request.kernel()); ++i) {
+    tilert_variant* raw = nullptr;
+    if (tilert_kernel_variant(request.kernel(), i, &raw)) break;
+    auto text = tl::Variant(raw).text();
+    out += text ? *text : text.error().text();
+  }
+  return out;
+}
+
+const std::vector<BackendRow>& all_backends() { return rows(); }
+
+void add_backend(BackendRow row) { rows().push_back(std::move(row)); }
 
 }  // namespace tilert::random

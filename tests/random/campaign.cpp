@@ -168,6 +168,7 @@ CampaignResult run_campaign(const Campaign& campaign) {
     if (const std::string why = child.end(); !why.empty()) {
       out.findings.push_back({at, "", why, true});
       next = at + 1;
+      out.done = next - campaign.first;
     } else {
       next = end;
     }

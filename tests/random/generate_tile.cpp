@@ -165,6 +165,7 @@ bool Generator::copy() {
 
 bool Generator::copy(size_t from, size_t to) {
   Place &s = places_[from], &d = places_[to];
+  if (s.is_tensor() && d.is_tensor() && s.aliases && d.aliases) return false;
   const size_t common = std::min(s.rank(), d.rank());
   std::vector<int64_t> se(s.rank(), 1), de(d.rank(), 1);
   bool all = true;

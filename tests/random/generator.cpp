@@ -26,7 +26,7 @@ size_t Generator::tensor(DType dtype, ir::Direction direction, std::vector<Tenso
   b.direction = direction;
   b.parameter = static_cast<int32_t>(case_.program.parameters.size());
   if (dice_.chance(10)) b.alignment = std::max(dtype_bytes(dtype), dice_.of({4, 8, 32}));
-  if (dice_.chance(10)) b.may_alias = true;
+  const bool aliases = b.may_alias = dice_.chance(10);
   if (!dims.empty() && dice_.chance(15)) {  // rows with a gap
     b.strides.resize(dims.size());
     Expr stride = idx(1);
@@ -38,6 +38,7 @@ size_t Generator::tensor(DType dtype, ir::Direction direction, std::vector<Tenso
     b.contiguous = false;
   }
   Place p{case_.program.add_buffer(std::move(b)), dtype, Scope::global, {}, std::move(dims), direction};
+  p.aliases = aliases;
   const bool reads = direction != ir::Direction::out;
   p.cap = p.direct = direction == ir::Direction::in ? std::min(kDataBound, exact_limit(dtype)) : exact_limit(dtype);
   p.written = reads;

@@ -63,6 +63,7 @@ struct Place {
   int64_t growth = 0;    // what accumulations may still add
   int64_t trips = 1;     // of the loops around its declaration
   bool written = false;  // each element surely holds a value
+  bool aliases = false;  // declared may_alias
   bool home = false;     // a tensor that this kernel may write, and so reads only at home
   bool is_tensor() const { return scope == Scope::global; }
   size_t rank() const { return is_tensor() ? dims.size() : shape.size(); }

@@ -16,12 +16,13 @@ const char kUsage[] =
     "tilert_random [--seed N] [--count M] [--backend NAME]... [--seconds S] [--findings F] [--coverage] [--no-shrink]\n"
     "tilert_random --print N                the program of a seed\n"
     "tilert_random --run FILE.tir [--backend NAME]... [--shrink]\n"
+    "tilert_random --run FILE.tir --source TARGET   the text generated for it\n"
     "back ends:";
 
 struct Options {
   Campaign campaign{0, 100, {}};
   bool coverage = false, shrink = true, print = false, shrink_file = false;
-  std::string file;
+  std::string file, source;
 };
 
 int usage() {
@@ -44,6 +45,7 @@ bool read(int argc, char** argv, Options& o) {
     else if (word == "--no-shrink") o.shrink = false;
     else if (word == "--shrink") o.shrink_file = true;
     else if (word == "--print") o.print = true, o.campaign.first = number();
+    else if (word == "--source" && i + 1 < argc) o.source = argv[++i];
     else if (word == "--run" && i + 1 < argc) o.file = argv[++i];
     else return false;
   }
@@ -63,6 +65,7 @@ int run_file(const Options& o) {
   text << in.rdbuf();
   auto c = from_text(text.str());
   if (!c) return std::fprintf(stderr, "%s\n", c.error().message.c_str()), 2;
+  if (!o.source.empty()) return std::puts(source_of(*c, o.source).c_str()), 0;
   const auto found = check_in_child(*c, o.campaign.backends, o.campaign.seconds);
   if (!found) return std::puts("no difference"), 0;
   tell(*found, o.shrink_file ? shrink(*c, *found, o.campaign.seconds) : copy_of(*c), o.shrink_file);

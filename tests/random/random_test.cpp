@@ -1,0 +1,171 @@
+// Random programs in CI: a fixed set of seeds on every back end that is built here, what was found before, and the
+// generator's and the shrinker's own claims.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "compiler/nvrtc.h"
+#include "ir/visit.h"
+#include "random/campaign.h"
+#include "random/generator.h"
+#include "random/shrink.h"
+
+namespace tilert::random {
+namespace {
+
+constexpr uint64_t kSeeds = 13;  // of each part
+
+std::vector<std::string> built_backends() {
+  std::vector<std::string> out = usual_backends();
+#ifndef TILERT_HAVE_LLVM
+  std::erase(out, "cpu");
+#endif
+  return out;
+}
+
+std::string told(const Finding& finding) {
+  return "seed " + std::to_string(finding.seed) + " on " + finding.backend + ": " + finding.message + "\n" +
+         to_text(shrink(generate(finding.seed), finding, 60));
+}
+
+class Seeds : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(Seeds, GiveTheSameOnEveryBackEnd) {
+  const CampaignResult result = run_campaign({GetParam() * kSeeds, kSeeds, built_backends()});
+  ASSERT_EQ(result.why_not, "");
+  for (const Finding& finding : result.findings) ADD_FAILURE() << told(finding);
+  EXPECT_EQ(result.done, kSeeds);
+}
+INSTANTIATE_TEST_SUITE_P(Part, Seeds, testing::Range<uint64_t>(0, 4));
+
+TEST(Nvrtc, CompilesRandomPrograms) {
+  if (auto nvrtc = open_nvrtc(); !nvrtc) GTEST_SKIP() << nvrtc.error().message;
+  const CampaignResult result = run_campaign({100, 4, {"nvrtc:sm_80", "nvrtc:sm_90a"}});
+  ASSERT_EQ(result.why_not, "");
+  for (const Finding& finding : result.findings) ADD_FAILURE() << told(finding);
+}
+
+TEST(Found, CasesStayRight) {
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(TILERT_FOUND_CASES)) {
+    if (entry.path().extension() != ".tir") continue;
+    std::ifstream in(entry.path());
+    std::stringstream text;
+    text << in.rdbuf();
+    const auto c = from_text(text.str());
+    ASSERT_TRUE(c) << entry.path() << ": " << c.error().message;
+    const auto found = check_in_child(*c, built_backends(), 60);
+    EXPECT_FALSE(found) << entry.path() << " on " << found->backend << ": " << found->message;
+    ++files;
+  }
+  EXPECT_GE(files, 5u);
+}
+
+TEST(Generator, MakesTheSameProgramOfTheSameSeed) {
+  for (uint64_t seed : {0u, 7u, 123456789u}) EXPECT_EQ(to_text(generate(seed)), to_text(generate(seed)));
+  EXPECT_NE(to_text(generate(1)), to_text(generate(2)));
+}
+
+TEST(Generator, TextHoldsTheWholeCase) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const Case c = generate(seed);
+    const auto again = from_text(to_text(c));
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(again->dims, c.dims);
+    EXPECT_EQ(again->bound, c.bound);
+    EXPECT_EQ(again->seed, c.seed);
+    EXPECT_EQ(make_data(*again), make_data(c));
+  }
+}
+
+TEST(Generator, CoversTheLanguage) {
+  Coverage coverage;
+  const int programs = 300;
+  for (uint64_t seed = 0; seed < programs; ++seed) coverage.note_case(generate(seed));
+  EXPECT_GE(coverage.count("programs with a pipelined loop that uses a copy twice or more"), programs * 30 / 100);
+  for (const char* what :
+       {"statement copy", "statement fill", "statement gemm", "statement reduce", "statement parallel", "statement if",
+        "for serial", "for unrolled", "for pipelined", "for serial by another step", "copy with safe", "copy with valid",
+        "copy prefer tma", "copy prefer async", "gemm trans ab", "gemm accumulates by a condition", "gemm split columns",
+        "reduce accumulates", "parallel of 3 dims", "load local i64", "store var f32", "op fma f32", "op select f16",
+        "op shr i8", "op mod index", "op isnan bf16", "op cast f32 -> i32", "op bits f32"})
+    EXPECT_GT(coverage.count(what), 0) << what;
+  for (const char* dtype : {"bool", "i8", "i32", "i64", "f16", "bf16", "f32"})
+    for (const char* scope : {"shared", "fragment"}) {
+      const std::string to = std::string(" -> ") + scope + " " + dtype;
+      const bool copied = std::any_of(coverage.counts().begin(), coverage.counts().end(), [&](const auto& count) {
+        return count.first.rfind("copy ", 0) == 0 && count.first.find(to) != std::string::npos;
+      });
+      EXPECT_TRUE(copied) << "no copy" << to;
+    }
+}
+
+// Fails for each program that has a reduction over a shared tile.
+class NoReductions : public Backend {
+ public:
+  std::string run(const Case& c, const Outputs&, Coverage&) override {
+    bool found = false;
+    for (const ir::Kernel& k : c.program.kernels)
+      ir::for_each_stmt(k.body, [&](const ir::Stmt& s) {
+        const auto* reduce = std::get_if<ir::Reduce>(&s.node);
+        found |= reduce && c.program.buffer(reduce->src.buffer).scope == ir::Scope::shared;
+      });
+    return found ? "a reduction is refused" : "";
+  }
+};
+
+TEST(Shrinker, LeavesWhatMakesACaseFail) {
+  add_backend({"test:reductions", false, [] { return std::make_unique<NoReductions>(); }});
+  int shrunk = 0;
+  for (uint64_t seed = 0; seed < 40 && shrunk < 3; ++seed) {
+    const Case c = generate(seed);
+    Bench bench({"test:reductions"});
+    Coverage coverage;
+    const auto found = bench.check(c, coverage);
+    if (!found) continue;
+    ++shrunk;
+    const Case small = shrink(c, *found, 10);
+    size_t statements = 0;
+    for (const ir::Kernel& k : small.program.kernels)
+      ir::for_each_stmt(k.body, [&](const ir::Stmt&) { ++statements; });
+    EXPECT_LE(statements, 6u) << to_text(small);
+    const auto again = bench.check(small, coverage);
+    ASSERT_TRUE(again) << to_text(small);
+    EXPECT_EQ(again->message, found->message);
+  }
+  EXPECT_EQ(shrunk, 3);
+}
+
+// Crashes where a program multiplies.
+class NoProducts : public Backend {
+ public:
+  std::string run(const Case& c, const Outputs&, Coverage&) override {
+    for (const ir::Kernel& k : c.program.kernels)
+      ir::for_each_stmt(k.body, [&](const ir::Stmt& s) {
+        if (std::holds_alternative<ir::Gemm>(s.node)) std::_Exit(9);
+      });
+    return {};
+  }
+};
+
+TEST(Campaign, SurvivesBackEndsThatDoNot) {
+  add_backend({"test:products", false, [] { return std::make_unique<NoProducts>(); }});
+  const CampaignResult result = run_campaign({0, 12, {"test:products"}, 60, 20});
+  EXPECT_EQ(result.done, 12u);
+  EXPECT_GE(result.findings.size(), 4u);
+  for (const Finding& finding : result.findings) {
+    EXPECT_TRUE(finding.crashed);
+    EXPECT_EQ(finding.backend, "test:products");
+    EXPECT_EQ(finding.message, "exited with 9");
+  }
+}
+
+TEST(Campaign, SaysWhichBackEndIsNotThere) {
+  EXPECT_EQ(run_campaign({0, 1, {"no such thing"}}).why_not, "there is no back end 'no such thing'");
+}
+
+}  // namespace
+}  // namespace tilert::random
