@@ -8,8 +8,8 @@ struct tilert_emulator_table {
   // Under which schedules each launch runs: texts of Schedule, separated by ';'. Outputs must not differ between them.
   // 1: understood.
   int (*set_schedules)(const char* list);
-  // Accesses are checked for races as well: kernels are compiled with hooks.
-  void (*set_races)(int on);
+  // Accesses are checked for races as well: kernels are compiled with hooks. 0, or 1 where this build cannot.
+  int (*set_races)(int on);
   // What went wrong in this thread's last launch; empty where nothing did. Valid until its next launch.
   const char* (*report)(void);
   // Compiles every kernel that was given to NVRTC and is not compiled, in units of many; 0, or how many failed.
