@@ -567,9 +567,13 @@ TILERT_API tilert_status tilert_builder_begin_if(tilert_builder* builder, tilert
 TILERT_API tilert_status tilert_builder_begin_else(tilert_builder* builder) TILERT_NOEXCEPT;
 TILERT_API tilert_status tilert_builder_end_if(tilert_builder* builder) TILERT_NOEXCEPT;
 
-/* Source text of one target in the middle of a kernel, with $0, $1, ... for its operands in order: first `places` (one
- * element each, or a whole var), then `values`. Other targets refuse the program when compiled. Needs
- * TILERT_ALLOW_SOURCE. */
+/* Source text of one language in the middle of a kernel, with $0, $1, ... for its operands in order: first `places` (one
+ * element of a tensor or a shared tile each, or a whole var), then `values`; $$ is a dollar. "cuda": statements of C++, run by
+ * every thread of the block, in which a place is an lvalue of its type (16-bit types as tl_f16 and tl_bf16) and a value an
+ * expression; accesses to places are ordered with the operations around it, among its own threads the text orders them.
+ * "llvm": instructions of LLVM 19, run once a block, in which a place is a ptr and a value a constant or register of its
+ * type; names and labels that it defines must not meet others. No bounds are checked. The interpreter and other targets
+ * refuse the program. Needs TILERT_ALLOW_SOURCE. */
 typedef struct tilert_inline_source {
   uint32_t struct_size;
   uint32_t place_count;

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "ir/inline_text.h"
+
 namespace tilert::codegen {
 
 using namespace ir;
@@ -108,7 +110,12 @@ void CText::stmt(const Stmt& s) {
                    block(g.body);
                    close();
                  },
-                 [&](const Inline& i) { line(i.text); },
+                 [&](const Inline& i) {
+                   line(splice(i.text, [&](size_t n) {
+                     const auto* e = std::get_if<Expr>(&i.operands[n]);
+                     return e ? expr(*e) : element(std::get<Access>(i.operands[n]));
+                   }));
+                 },
                  // Tile operations are gone before printing; the verifier's lowered stage refuses them.
                  [&](const Copy&) {}, [&](const Fill&) {}, [&](const Gemm&) {}, [&](const Reduce&) {},
                  [&](const Parallel&) {},

@@ -67,6 +67,7 @@ class LlvmKernel {
   void element_block(const ir::Block& body, int lanes, bool checked);
   void element_statement(const ir::Stmt& stmt, int lanes, bool checked);
   void let(const ir::Let& n, int lanes, bool checked);
+  void inline_source(const ir::Inline& n);
   void store(const ir::Store& n, int lanes, bool checked);
   std::string conditions(const ir::Access& access, bool checked);  // an i1; empty: certainly inside
   std::string read(const ir::Access& access, DType dtype, int lanes);

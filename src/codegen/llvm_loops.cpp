@@ -5,6 +5,7 @@
 #include "arith/affine.h"
 #include "arith/build.h"
 #include "codegen/llvm_kernel.h"
+#include "ir/inline_text.h"
 #include "ir/semantics.h"
 #include "ir/visit.h"
 #include "passes/cpu_lowering.h"
@@ -117,6 +118,7 @@ void LlvmKernel::element_statement(const Stmt& stmt, int lanes, bool checked) {
   if (const auto* n = std::get_if<For>(&stmt.node)) {
     return counted_loop(*n, [&] { element_block(n->body, lanes, checked); });
   }
+  if (const auto* n = std::get_if<Inline>(&stmt.node)) return inline_source(*n);
   const auto* n = std::get_if<If>(&stmt.node);
   if (!n) return;
   const Expr condition = prover_.simplify(n->condition);
@@ -128,6 +130,21 @@ void LlvmKernel::element_statement(const Stmt& stmt, int lanes, bool checked) {
   };
   if (condition->is_constant()) return side(condition->as_int() ? n->then_body : n->else_body, condition->as_int() != 0);
   emit_if_else(text_, scalar(condition), [&] { side(n->then_body, true); }, [&] { side(n->else_body, false); });
+}
+
+// Operands are worked out before the text, one value each: a place's address, a value.
+void LlvmKernel::inline_source(const Inline& n) {
+  std::vector<std::string> operands;
+  for (const auto& operand : n.operands) {
+    const auto* e = std::get_if<Expr>(&operand);
+    if (e) {
+      operands.push_back(scalar(*e));
+      continue;
+    }
+    const Access& at = std::get<Access>(operand);
+    operands.push_back(is_local(at.buffer) ? local_pointer(at) : lane_pointers(at, 1)[0]);
+  }
+  text_.put("{}", splice(n.text, [&](size_t i) { return operands[i]; }));
 }
 
 // ---- reads and writes

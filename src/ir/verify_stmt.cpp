@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ir/evaluate.h"
+#include "ir/inline_text.h"
 #include "ir/verifier_impl.h"
 #include "ir/visit.h"
 #include "ir/words.h"
@@ -289,6 +290,12 @@ bool Verifier::check(const Inline& n) {
       written_[a.buffer] = 1;  // whether the text reads or writes it is the text's own matter
     }
   }
+  size_t beyond = 0;
+  splice(n.text, [&](size_t i) {
+    beyond = i >= n.operands.size() ? std::max(beyond, i + 1) : beyond;
+    return "";
+  });
+  if (beyond) return fail(fmt::format("the text of inline source names ${} of {} operands", beyond - 1, n.operands.size()));
   return true;
 }
 

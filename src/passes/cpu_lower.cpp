@@ -99,7 +99,9 @@ Status CpuLowering::lower(const StmtPtr& stmt, Out& out) {
   const uint32_t outer = ordinal_;
   ordinal_ = stmt->ordinal;
   for (const BufferUse& use : buffer_uses(*stmt)) {
-    if (std::holds_alternative<Let>(stmt->node) || std::holds_alternative<Store>(stmt->node)) tile(use.buffer);
+    if (std::holds_alternative<Let>(stmt->node) || std::holds_alternative<Store>(stmt->node) ||
+        std::holds_alternative<Inline>(stmt->node))
+      tile(use.buffer);
   }
   const auto refused = [&](const char* what) -> Status {
     return make_error(Code::kUnsupported, "{}: {} cannot be compiled for a CPU", describe(program_, *stmt), what);
@@ -127,8 +129,11 @@ Status CpuLowering::lower(const StmtPtr& stmt, Out& out) {
             return {};
           },
           [&](const Inline& n) -> Status {
-            return make_error(Code::kUnsupported, "{}: inline source for '{}' cannot be compiled for a CPU",
-                              describe(program_, *stmt), n.target);
+            if (n.target != "llvm")
+              return make_error(Code::kUnsupported, "{}: inline source for '{}' cannot be compiled for a CPU: give a text in \"llvm\"",
+                                describe(program_, *stmt), n.target);
+            emit(out, stmt);
+            return {};
           },
           [&](const Group& n) -> Status {
             for (const StmtPtr& inner : n.body) TILERT_TRY(lower(inner, out));

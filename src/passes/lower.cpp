@@ -339,7 +339,7 @@ Status Lower::statement(const StmtPtr& s) {
           },
           [&](const Let& l) { return uniform_let(l); },
           [&](const Store& st) { return uniform_store(st); },
-          [&](const Inline&) -> Status { emit(s); return {}; },
+          [&](const Inline& i) { return inline_source(i); },
           [&](const auto&) -> Status { emit(s); return {}; },
       },
       s->node);
@@ -410,6 +410,33 @@ Status Lower::uniform_store(const Store& st) {
       store(global ? global_access(st.to.buffer, st.to.indices) : shared_access(st.to.buffer, st.to.indices), value);
     });
   });
+  return {};
+}
+
+// Every thread runs the text; its places are memory that all see, or each thread's own variable.
+Status Lower::inline_source(const Inline& n) {
+  if (n.target != "cuda")
+    return make_error(Code::kUnsupported, "operation {}: inline source for '{}' cannot be compiled for a GPU: give a text in \"cuda\"",
+                      ordinal_, n.target);
+  Inline out{n.target, n.text, {}};
+  for (const auto& operand : n.operands) {
+    if (const auto* e = std::get_if<Expr>(&operand)) {
+      out.operands.emplace_back(simplify(*e));
+      continue;
+    }
+    const Access& at = std::get<Access>(operand);
+    switch (program().buffer(at.buffer).scope) {
+      case Scope::global: out.operands.emplace_back(global_access(at.buffer, at.indices)); break;
+      case Scope::shared: out.operands.emplace_back(shared_access(at.buffer, at.indices)); break;
+      case Scope::fragment:
+        return make_error(Code::kUnsupported,
+                          "operation {}: inline source names an element of the fragment {}, which one thread holds: copy it to "
+                          "a shared tile or a var before, and back after",
+                          ordinal_, program().buffer(at.buffer).name);
+      default: out.operands.emplace_back(at);
+    }
+  }
+  emit(std::move(out));
   return {};
 }
 

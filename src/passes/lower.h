@@ -116,6 +116,7 @@ class Lower {
   Status kernel_with_roles(const ir::Kernel& kernel);
   Status uniform_let(const ir::Let& let);
   Status uniform_store(const ir::Store& store);
+  Status inline_source(const ir::Inline& source);
 
   Module& module_;
   KernelPlan& plan_;

@@ -101,12 +101,43 @@ Scenario masked_row(const Values& v) {
   return s;
 }
 
+// 50. Source text amid operations: it reads a shared tile and a value, and changes a var.
+Scenario source_text(const Values& v) {
+  const bool cuda = v["cuda"];
+  Scenario s;
+  s.language = cuda ? "cuda" : "llvm";
+  s.program([&](tl::Builder& b) {
+    auto x = b.input("x", tl::f32, {8, 4}), y = b.output("y", tl::f32, {8});
+    b.grid({8}, [&](tl::Index block) {
+      auto tile = b.shared(tl::f32, {1, 4});
+      b.copy(x(block, 0), tile);
+      auto sum = b.var(tl::f32);
+      sum = 0.5f;
+      b.serial(4, [&](tl::Index i) {
+        b.inline_source(cuda ? "cuda" : "llvm",
+                        cuda ? "{ const float before = $0; $0 = before + $1 * $2; }  // $$"
+                             : "%before$2 = load float, ptr $0\n%taken$2 = load float, ptr $1\n"
+                               "%scaled$2 = fmul float %taken$2, 4.0\n%after$2 = fadd float %before$2, %scaled$2\n"
+                               "store float %after$2, ptr $0",
+                        {sum, tile(0, i)}, {b.constant(cuda ? tl::f32 : tl::i32, 4)});
+      });
+      y(block) = sum;
+    });
+  });
+  const Reals x = whole(32, -9, 9, 4);
+  Reals y(8, Real(0.5));
+  for (int i = 0; i < 32; ++i) y[i / 4] += 4 * x[i];
+  s.launch().input(tl::f32, x).output(tl::f32, exactly(y));
+  return s;
+}
+
 }  // namespace
 
 void add_order_cases(std::vector<Case>& to) {
   to.push_back({"48a", "old_values", {{"place", {0, 1, 2}}}, old_values});
   to.push_back({"48a", "a_product_that_does_not_run", {{"trips", {0, 1, 2}}}, no_trip});
   to.push_back({"48c", "a_row_masked_whole", {{"columns", {64, 100}}, {"idiom", {0, 1}}}, masked_row});
+  to.push_back({"50", "source_text", {{"cuda", {0, 1}}}, source_text});
 }
 
 }  // namespace tilert::conformance

@@ -38,10 +38,13 @@ TEST_P(Conformance, GivesWhatTheCaseSays) {
   if (!here) GTEST_SKIP() << why_not;
   const Case& row = all_cases()[GetParam().index];
   if (row.heavy) GTEST_SKIP() << "needs gigabytes: tilert_conformance runs it";
+  size_t ran = 0;
   for (const Values& values : pairwise(row.axes)) {
     const Outcome outcome = here->run(row.make(values));
+    ran += !outcome.apart;
     EXPECT_TRUE(outcome.ok) << "case " << row.number << " " << row.name << " " << values.text() << ":\n" << outcome.message;
   }
+  if (ran == 0) GTEST_SKIP() << "not for this back end";
 }
 
 std::string test_name(const testing::TestParamInfo<Row>& info) {

@@ -94,6 +94,7 @@ const char* backend_name(Backend backend) {
 tl::Result<tl::Context> test_context(const std::string& nvrtc) {
   const std::string plugin = plugin_path();
   tilert_context_options options{};
+  options.flags = TILERT_ALLOW_SOURCE;
   options.cache_mode = TILERT_CACHE_MEMORY;
   options.plugin_path = plugin.empty() ? nullptr : plugin.c_str();
   options.nvrtc_path = nvrtc.empty() ? nullptr : nvrtc.c_str();
@@ -152,13 +153,27 @@ KernelRequest::KernelRequest(const Scenario& scenario, const char* target) {
   options.target = target;
 }
 
+namespace {
+std::string_view language_of(Backend backend) {
+  switch (backend) {
+    case Backend::interpreter: break;
+    case Backend::cpu: return "llvm";
+    case Backend::cuda:
+    case Backend::emulated: return "cuda";
+  }
+  return "none";
+}
+}  // namespace
+
 Outcome Machine::run(const Scenario& scenario) {
   Outcome out;
   if (!scenario.refused.empty()) {
     run_refused(scenario, out);
     return out;
   }
-  if (scenario.fails != TILERT_OK && backend_ == Backend::interpreter) return out;  // it launches nothing
+  out.apart = (!scenario.language.empty() && scenario.language != language_of(backend_)) ||
+              (scenario.fails != TILERT_OK && backend_ == Backend::interpreter);  // which launches nothing
+  if (out.apart) return out;
   std::vector<std::vector<Bytes>> first;
   std::string sources;
   for (size_t p = 0; p < scenario.programs.size() && out.ok; ++p) {

@@ -18,6 +18,7 @@ const char* backend_name(Backend backend);
 
 struct Outcome {
   bool ok = true;
+  bool apart = false;       // not for this back end: nothing ran
   std::string message;      // the first thing that was wrong
   double worst = 0;         // greatest |got - wanted|
   double worst_share = 0;   // the same as a share of its tolerance

@@ -54,7 +54,7 @@ struct Scenario {
   tilert_status fails = TILERT_OK;
   std::vector<std::string> words;
   std::vector<std::pair<std::string, int64_t>> bind;  // dims given when compiled
-  bool reads_unwritten = false;  // meaningless to the interpreter, which reports such reads
+  std::string language;  // of the source text in the programs: only back ends of this language run it
 
   Launch& launch(std::vector<int64_t> dims = {});
   // Builds a program with `body` and adds it.

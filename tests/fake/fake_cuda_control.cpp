@@ -1,4 +1,6 @@
 // Steering and questioning the fake driver.
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -73,17 +75,31 @@ void violate(const std::string& text) {
   state().violations.push_back(text);
 }
 
-std::vector<Context*>& context_stack() {
-  thread_local std::vector<Context*> stack;
-  return stack;
+namespace {
+// Of one thread. Behind a key instead of thread_local: the leak checker of GCC 12 may fall over the thread-local storage of
+// a library that was opened by path.
+struct ThreadState {
+  std::vector<Context*> stack;
+  int capture_mode = 0;
+};
+
+ThreadState& of_this_thread() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made;
+    pthread_key_create(&made, [](void* state) { delete static_cast<ThreadState*>(state); });
+    return made;
+  }();
+  void* state = pthread_getspecific(key);
+  if (state == nullptr) pthread_setspecific(key, state = new ThreadState);
+  return *static_cast<ThreadState*>(state);
 }
+}  // namespace
+
+std::vector<Context*>& context_stack() { return of_this_thread().stack; }
 
 Context* current() { return context_stack().empty() ? nullptr : context_stack().back(); }
 
-int& capture_mode() {
-  thread_local int mode = 0;
-  return mode;
-}
+int& capture_mode() { return of_this_thread().capture_mode; }
 
 }  // namespace fake
 

@@ -35,7 +35,7 @@ void write_line(int fd, const Json& json) {
   for (size_t i = first; i < trials.size(); ++i) {
     write_line(fd, {{"begin", i}});
     const Outcome o = machine->run(trials[i].row->make(trials[i].values));
-    write_line(fd, {{"end", i}, {"ok", o.ok}, {"message", o.message}, {"worst", o.worst}, {"share", o.worst_share},
+    write_line(fd, {{"end", i}, {"ok", o.ok}, {"apart", o.apart}, {"message", o.message}, {"worst", o.worst}, {"share", o.worst_share},
                     {"registers", o.registers}, {"spills", o.spill_bytes}, {"compile_ms", o.compile_ms}, {"digest", o.digest}});
     // After a fault on the device its context answers nothing any more.
     if (o.message.find("driver code") != std::string::npos) _exit(0);
@@ -77,6 +77,7 @@ Report report_of(const Json& json) {
   Report out;
   out.ran = true;
   out.outcome.ok = json["ok"];
+  out.outcome.apart = json["apart"];
   out.outcome.message = json["message"];
   out.outcome.worst = json["worst"].is_number() ? json["worst"].get<double>() : 0;
   out.outcome.worst_share = json["share"].is_number() ? json["share"].get<double>() : 0;
