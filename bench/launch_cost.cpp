@@ -146,9 +146,14 @@ void compare(const Driver& driver, const tl::Context& context, const tl::Device&
   for (uint32_t i = 0; i < bare.parameter_count; ++i) parameters[i] = launch.bytes + launch.offsets[i];
   size_t bytes = bare.parameter_bytes;
   void* packed[] = {reinterpret_cast<void*>(1), launch.bytes, reinterpret_cast<void*>(2), &bytes, nullptr};
-  std::vector<double> ours, driver_call, packed_call, export_call, capture, context_query;
+  alignas(64) static unsigned char kept[4 * TILERT_RECORD_ENTRY_BYTES];
+  tilert_launch_info with_record = launch.info;
+  with_record.record = kept;
+  with_record.record_bytes = sizeof kept;
+  std::vector<double> ours, recorded, driver_call, packed_call, export_call, capture, context_query;
   for (int round = 0; round < 40; ++round) {
     ours.push_back(batch_us(driver, [&] { tilert_launch(&launch.info); }));
+    recorded.push_back(batch_us(driver, [&] { tilert_launch(&with_record); }));
     driver_call.push_back(batch_us(driver, [&] {
       driver.launch(bare.function, bare.grid[0], bare.grid[1], bare.grid[2], bare.block[0], bare.block[1], bare.block[2],
                     bare.shared_bytes, stream, parameters, nullptr);
@@ -164,10 +169,11 @@ void compare(const Driver& driver, const tl::Context& context, const tl::Device&
     export_call.push_back(batch_us(driver, [&] { launch.export_parameters(); }));
   }
   std::printf("%s, %s stream: tilert_launch %.2f us, cuLaunchKernel %.2f us (parameters packed by"
-              " the caller: %.2f), beyond it %.2f us (%.2f)"
+              " the caller: %.2f), beyond it %.2f us (%.2f), with a launch record %.2f us"
               " (checks and parameters %.3f, cuStreamIsCapturing %.3f, cuCtxGetCurrent %.3f)\n",
               tensor_maps ? "three tensor maps" : "three pointers", own_stream ? "own" : "legacy", median(ours),
               median(driver_call), median(packed_call), median(ours) - median(driver_call), median(ours) - median(packed_call),
+              median(recorded) - median(driver_call),
               median(export_call), median(capture),
               median(context_query));
 }

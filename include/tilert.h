@@ -960,11 +960,17 @@ typedef struct tilert_launch_info {
   const tilert_launch_attribute* attributes;
   uint32_t attribute_count;
   uint32_t reserved;
-  void* record; /* encoded descriptors kept by the caller between launches; refused by this version: NULL */
+  void* record; /* keeps tensor maps between launches (below), or NULL */
   uint64_t record_bytes;
   tilert_launch_failure* failure; /* may be NULL */
 } tilert_launch_info;
 enum { TILERT_LAUNCH_DEBUG_POINTERS = 1 /* asks the driver about each pointer: slow, and not capture-safe */ };
+
+/* A launch record: the caller's memory, zeroed once and aligned to 64 bytes, with TILERT_RECORD_ENTRY_BYTES for each tensor
+ * map of the kernel. A launch finds in it the maps that the one before encoded, and encodes those anew whose tensor or
+ * variant has changed. Maps beyond its size are encoded at each launch, about 50 to 100 ns each. One launch at a time uses
+ * it; nothing in it refers to memory of the library, so it needs no end. */
+enum { TILERT_RECORD_ENTRY_BYTES = 256 };
 
 /* Launches the variant that takes these dims. Never compiles, loads, allocates, locks, logs, reads the environment or
  * synchronizes; legal during capture, which pins the Loaded for the life of its context. On the CPU it runs to

@@ -172,6 +172,8 @@ struct LaunchOptions {
   const tilert_launch_attribute* attributes = nullptr;
   uint32_t attribute_count = 0;
   uint32_t flags = 0;
+  void* record = nullptr;  // a launch record: zeroed once, aligned to 64, TILERT_RECORD_ENTRY_BYTES for each tensor map
+  uint64_t record_bytes = 0;
 };
 
 class Loaded : public Handle<tilert_loaded, tilert_loaded_retain, tilert_loaded_release> {
@@ -200,6 +202,8 @@ class Loaded : public Handle<tilert_loaded, tilert_loaded_retain, tilert_loaded_
     info.workspace_bytes = options.workspace_bytes;
     info.attributes = options.attributes;
     info.attribute_count = options.attribute_count;
+    info.record = options.record;
+    info.record_bytes = options.record_bytes;
     info.failure = failure;
     return tilert_launch(&info);
   }

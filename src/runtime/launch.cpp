@@ -29,9 +29,9 @@ Code check(LaunchState& state) {
   if ((info.flags & ~uint32_t{TILERT_LAUNCH_DEBUG_POINTERS}) != 0) {
     return refuse(info, Code::kInvalidArgument, -1, -1, "launch flags {:#x} are not known", info.flags);
   }
-  if (info.record != nullptr || info.record_bytes != 0) {
-    return refuse(info, Code::kUnsupported, -1, -1,
-                  "launch records are not supported: leave record NULL, descriptors are encoded at each launch");
+  if (reinterpret_cast<uintptr_t>(info.record) % kRecordAlignment != 0 || (info.record == nullptr && info.record_bytes != 0)) {
+    return refuse(info, Code::kInvalidArgument, -1, -1, "a launch record is aligned to {} bytes, or NULL with record_bytes 0",
+                  kRecordAlignment);
   }
   if (info.attribute_count != 0 && info.attributes == nullptr) {
     return refuse(info, Code::kInvalidArgument, -1, -1, "attributes is NULL, attribute_count {}", info.attribute_count);

@@ -9,16 +9,31 @@ constexpr int64_t kMaxGridYZ = 65535;
 constexpr int kTileBytes = 16;          // what the copy engine wants of addresses and strides
 constexpr uintptr_t kNoAddress = 4096;  // stands for the address of a tensor without elements; never read through
 
-Code encode_map(const LaunchState& state, const PreparedMap& map, uint8_t* out) {
+// What a tensor map is encoded from, besides the variant's own numbers.
+struct MapInputs {
+  uint64_t variant;
+  uint64_t address;
+  uint64_t dims[5];
+  uint64_t strides[4];
+};
+
+// One map in a launch record. Padding is the caller's zeros.
+struct alignas(kRecordAlignment) RecordEntry {
+  MapInputs inputs;
+  alignas(kRecordAlignment) CuTensorMap map;
+};
+static_assert(sizeof(RecordEntry) == TILERT_RECORD_ENTRY_BYTES);
+
+Code read_inputs(const LaunchState& state, const PreparedMap& map, MapInputs* out) {
   const TensorMapRecipe& recipe = *map.recipe;
   const auto argument = static_cast<int32_t>(recipe.param);
-  const CudaDriver& driver = *state.loaded.device().driver();
-  uint64_t dims[5], strides[5];
+  *out = {};
+  out->variant = state.variant->id;
   bool empty = false;
   for (int i = 0; i < recipe.rank; ++i) {
     const int64_t size = state.value(map.dims[i]);
     empty |= size <= 0;
-    dims[i] = static_cast<uint64_t>(std::max<int64_t>(size, 1));
+    out->dims[i] = static_cast<uint64_t>(std::max<int64_t>(size, 1));
   }
   for (int i = 1; i < recipe.rank; ++i) {
     const int64_t stride = state.value(map.strides[i]);
@@ -27,25 +42,45 @@ Code encode_map(const LaunchState& state, const PreparedMap& map, uint8_t* out) 
                     "'{}': the copy engine needs strides that are multiples of {} bytes, this one is {}",
                     state.param(recipe.param).name, kTileBytes, stride);
     }
-    strides[i - 1] = empty ? static_cast<uint64_t>(kTileBytes) : static_cast<uint64_t>(stride);
+    out->strides[i - 1] = empty ? static_cast<uint64_t>(kTileBytes) : static_cast<uint64_t>(stride);
   }
   auto address = reinterpret_cast<uintptr_t>(state.info.arguments[recipe.param].data);
   address += static_cast<uintptr_t>(wrapping_product(state.value(map.offset), map.element_bytes));
   if (empty) address = kNoAddress;
-  if (address % kTileBytes != 0) {
-    return refuse(state.info, Code::kAlignment, argument, -1,
-                  "'{}': the copy engine needs an address aligned to {} bytes", state.param(recipe.param).name,
-                  kTileBytes);
-  }
-  const CuResult code =
-      driver.cuTensorMapEncodeTiled(reinterpret_cast<CuTensorMap*>(out), map.element_type, recipe.rank,
-                                    reinterpret_cast<void*>(address), dims, strides, recipe.box, recipe.element_strides,
-                                    0, static_cast<int32_t>(recipe.swizzle), static_cast<int32_t>(recipe.l2), 0);
+  out->address = address;
+  if (address % kTileBytes == 0) return Code::kOk;
+  return refuse(state.info, Code::kAlignment, argument, -1,
+                "'{}': the copy engine needs an address aligned to {} bytes", state.param(recipe.param).name, kTileBytes);
+}
+
+Code encode_map(const LaunchState& state, const PreparedMap& map, const MapInputs& inputs, uint8_t* out) {
+  const TensorMapRecipe& recipe = *map.recipe;
+  const CuResult code = state.loaded.device().driver()->cuTensorMapEncodeTiled(
+      reinterpret_cast<CuTensorMap*>(out), map.element_type, recipe.rank, reinterpret_cast<void*>(inputs.address),
+      inputs.dims, inputs.strides, recipe.box, recipe.element_strides, 0, static_cast<int32_t>(recipe.swizzle),
+      static_cast<int32_t>(recipe.l2), 0);
   if (code == kCuSuccess) return Code::kOk;
-  refuse(state.info, Code::kDriver, argument, -1, "the driver refuses the tensor map of '{}' (code {})",
-         state.param(recipe.param).name, code);
+  refuse(state.info, Code::kDriver, static_cast<int32_t>(recipe.param), -1,
+         "the driver refuses the tensor map of '{}' (code {})", state.param(recipe.param).name, code);
   if (state.info.failure != nullptr) state.info.failure->driver_code = code;
   return Code::kDriver;
+}
+
+// The map, from the caller's record where it stands there.
+Code put_map(const LaunchState& state, const PreparedKernel& kernel, uint32_t index, uint8_t* out) {
+  MapInputs inputs;
+  const PreparedMap& map = kernel.maps[index];
+  if (const Code code = read_inputs(state, map, &inputs); code != Code::kOk) return code;
+  const uint64_t at = kernel.first_map + index;
+  if (state.info.record_bytes / sizeof(RecordEntry) <= at) return encode_map(state, map, inputs, out);
+  RecordEntry& entry = static_cast<RecordEntry*>(state.info.record)[at];
+  if (std::memcmp(&entry.inputs, &inputs, sizeof inputs) != 0) {
+    entry.inputs = {};
+    if (const Code code = encode_map(state, map, inputs, reinterpret_cast<uint8_t*>(&entry.map)); code != Code::kOk) return code;
+    entry.inputs = inputs;
+  }
+  std::memcpy(out, &entry.map, sizeof entry.map);
+  return Code::kOk;
 }
 
 // Stores of a known width each: a copy of a width known only at run time costs more than all the rest.
@@ -96,7 +131,7 @@ uint64_t slot_value(const LaunchState& state, const PreparedSlot& slot) {
 Code pack_parameters(const LaunchState& state, const PreparedKernel& kernel, uint8_t* bytes) {
   for (const PreparedSlot& slot : kernel.slots) {
     if (slot.kind == SlotKind::tensor_map) {
-      const Code code = encode_map(state, kernel.maps[slot.index], bytes + slot.offset);
+      const Code code = put_map(state, kernel, slot.index, bytes + slot.offset);
       if (code != Code::kOk) return code;
       continue;
     }

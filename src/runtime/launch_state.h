@@ -66,6 +66,8 @@ struct Grid {
 };
 Code evaluate_grid(const LaunchState& state, const PreparedKernel& kernel, Grid* grid);
 
+inline constexpr int kRecordAlignment = 64;
+
 // The kernel's parameter bytes in the layout of the device ABI; `bytes` is aligned to 64.
 Code pack_parameters(const LaunchState& state, const PreparedKernel& kernel, uint8_t* bytes);
 // The value of one slot that is no tensor map, in the low bytes.

@@ -90,13 +90,20 @@ PreparedKernel prepare_kernel(const Artifact& artifact, const Kernel& kernel) {
 
 std::shared_ptr<LoadedVariant> prepare_variant(const ArtifactPtr& artifact) {
   auto variant = std::make_shared<LoadedVariant>();
+  static std::atomic<uint64_t> variants{0};
+  variant->id = variants.fetch_add(1, std::memory_order_relaxed) + 1;
   variant->artifact = artifact;
   variant->code = artifact->bytecode.data();
   variant->dims = artifact->dims;
   for (const Param& param : artifact->params) {
     variant->params.push_back(prepare_param(*artifact, param, variant->tensor_dims));
   }
-  for (const Kernel& kernel : artifact->kernels) variant->kernels.push_back(prepare_kernel(*artifact, kernel));
+  uint32_t maps = 0;
+  for (const Kernel& kernel : artifact->kernels) {
+    variant->kernels.push_back(prepare_kernel(*artifact, kernel));
+    variant->kernels.back().first_map = maps;
+    maps += static_cast<uint32_t>(kernel.tensor_maps.size());
+  }
   for (const Instruction& instruction : artifact->bytecode) {
     variant->reads_strides |= instruction.op == Op::stride;
     variant->reads_scalars |= instruction.op == Op::scalar;

@@ -68,6 +68,7 @@ struct PreparedKernel {
   std::vector<PreparedSlot> slots;
   std::vector<PreparedMap> maps;
   Term work;
+  uint32_t first_map = 0;  // of the variant's maps, counted over its kernels
   uint32_t parameter_bytes = 0;
   bool cluster = false;  // of more than one block
   // As the driver tells, for introspection; 0 on a CPU.
@@ -75,6 +76,7 @@ struct PreparedKernel {
 };
 
 struct LoadedVariant {
+  uint64_t id = 0;  // of no other variant in this process; not 0
   ArtifactPtr artifact;
   const Instruction* code = nullptr;
   std::vector<PreparedParam> params;

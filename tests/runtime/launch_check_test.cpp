@@ -244,14 +244,17 @@ TEST_F(LaunchCheck, DebugPointersAsksTheDriverAndFindsOverlaps) {
   EXPECT_NE(debug(overlap).second.find("'x' and 'y' overlap"), std::string::npos) << debug(overlap).second;
 }
 
-TEST_F(LaunchCheck, UnknownFlagsAttributesAndRecordsAreRefused) {
+TEST_F(LaunchCheck, UnknownFlagsAndAttributesAndMisplacedRecordsAreRefused) {
   const auto loaded = load(device_, saxpy());
   Call flags = saxpy_call(100);
   flags.info.flags = 0x80;
   expect_refused(*loaded, flags, Code::kInvalidArgument, -1, "flags 0x80");
   Call record = saxpy_call(100);
-  record.info.record = address(64);
-  expect_refused(*loaded, record, Code::kUnsupported, -1, "record");
+  record.info.record = address(32);
+  record.info.record_bytes = 256;
+  expect_refused(*loaded, record, Code::kInvalidArgument, -1, "aligned to 64 bytes");
+  record.info.record = nullptr;
+  expect_refused(*loaded, record, Code::kInvalidArgument, -1, "NULL with record_bytes 0");
   Call attribute = saxpy_call(100);
   attribute.attribute(77, 1);
   expect_refused(*loaded, attribute, Code::kInvalidArgument, -1, "attribute 77");

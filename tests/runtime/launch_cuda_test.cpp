@@ -199,6 +199,35 @@ TEST_F(LaunchCuda, EmptyTensorsGetADescriptorTheDriverTakes) {
   EXPECT_EQ(launched().grid[1], 1u);
 }
 
+TEST_F(LaunchCuda, ARecordKeepsTheMapsOfTensorsThatStayWhereTheyAre) {
+  const auto loaded = load(device_, tma_gemm()), again = load(device_, tma_gemm());
+  const size_t maps = tma_gemm().kernels[0].tensor_maps.size();
+  ASSERT_EQ(maps, 2u);
+  alignas(64) unsigned char record[2 * TILERT_RECORD_ENTRY_BYTES] = {};
+  // How many maps a launch encodes; what reaches the kernel is what a launch without a record hands over.
+  const auto encoded = [&](const Loaded& which, Call call, size_t bytes) {
+    EXPECT_EQ(call.launch(which), Code::kOk) << call.message();
+    const FakeLaunch plain = launched(FAKE(fake_launch_count)() - 1);
+    call.info.record = record;
+    call.info.record_bytes = bytes;
+    FAKE(fake_forget_calls)();
+    EXPECT_EQ(call.launch(which), Code::kOk) << call.message();
+    const FakeLaunch kept = launched(FAKE(fake_launch_count)() - 1);
+    EXPECT_EQ(std::memcmp(plain.parameters, kept.parameters, plain.parameter_bytes), 0);
+    return FAKE(fake_calls)("cuTensorMapEncodeTiled");
+  };
+  const Call first = gemm_call(300, 128, 192, stream_);
+  EXPECT_EQ(encoded(*loaded, first, sizeof record), 2);
+  EXPECT_EQ(encoded(*loaded, first, sizeof record), 0);
+  Call moved = first;
+  moved.arguments[1].data = address(0x90000);
+  EXPECT_EQ(encoded(*loaded, moved, sizeof record), 1);
+  EXPECT_EQ(encoded(*loaded, gemm_call(301, 128, 192, stream_), sizeof record), 2) << "one has more rows, one is back";
+  EXPECT_EQ(encoded(*again, gemm_call(301, 128, 192, stream_), sizeof record), 2) << "the same artifact, loaded anew";
+  EXPECT_EQ(encoded(*again, gemm_call(301, 128, 192, stream_), TILERT_RECORD_ENTRY_BYTES), 1) << "room for one";
+  EXPECT_EQ(encoded(*again, gemm_call(301, 128, 192, stream_), TILERT_RECORD_ENTRY_BYTES - 1), 2);
+}
+
 TEST_F(LaunchCuda, ADescriptorThatTheEngineCannotTakeNamesTheParameter) {
   Artifact artifact = tma_gemm();
   artifact.guard = {};
