@@ -14,6 +14,11 @@ struct tilert_emulator_table {
   const char* (*report)(void);
   // Compiles every kernel that was given to NVRTC and is not compiled, in units of many; 0, or how many failed.
   int (*compile_pending)(void);
+  // Texts of kernels by number, in the order in which they were first given; another text in place of one (-1: itself).
+  int (*text_count)(void);
+  const char* (*text)(int number);  // valid until the process ends
+  int (*add_text)(const char* body);
+  void (*replace)(int number, int by);
   // Sum over all launches of this process.
   void (*counts)(unsigned long long* launches, unsigned long long* switches, double* seconds);
 };

@@ -2,6 +2,7 @@
 #include "emulator/driver/kernels.h"
 
 #include <cstring>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -20,8 +21,9 @@ struct Entry {
 
 struct List {
   std::recursive_mutex mutex;
-  std::vector<Entry> entries;
+  std::deque<Entry> entries;
   std::unordered_map<std::string, size_t> by_body;
+  std::unordered_map<size_t, size_t> replaced;
 };
 List& list() {
   static auto& own = *new List;
@@ -37,17 +39,32 @@ size_t register_text(const KernelText& text) {
   return at->second;
 }
 
-KernelText registered_text(size_t text) {
+const KernelText& registered_text(size_t text) {
   const std::lock_guard lock(list().mutex);
   return list().entries[text].text;
 }
 
-int compile_pending(bool races) {
+size_t text_count() {
   const std::lock_guard lock(list().mutex);
+  return list().entries.size();
+}
+
+void replace_text(size_t text, size_t by) {
+  const std::lock_guard lock(list().mutex);
+  list().replaced[text] = by;
+}
+
+size_t text_to_run(size_t text) {
+  const std::lock_guard lock(list().mutex);
+  const auto found = list().replaced.find(text);
+  return found == list().replaced.end() ? text : found->second;
+}
+
+namespace {
+
+int compile_these(const std::vector<size_t>& numbers, bool races) {
   std::vector<KernelText> texts;
-  std::vector<size_t> numbers;
-  for (size_t i = 0; i < list().entries.size(); ++i)
-    if (!list().entries[i].compiled[races]) texts.push_back(list().entries[i].text), numbers.push_back(i);
+  for (size_t number : numbers) texts.push_back(list().entries[number].text);
   UnitOptions options;
   options.races = races;
   const std::vector<Unit::Placed> placed = Unit::compile_many(texts, kPerUnit, options);
@@ -61,9 +78,19 @@ int compile_pending(bool races) {
   return failed;
 }
 
+}  // namespace
+
+int compile_pending(bool races) {
+  const std::lock_guard lock(list().mutex);
+  std::vector<size_t> numbers;
+  for (size_t i = 0; i < list().entries.size(); ++i)
+    if (!list().entries[i].compiled[races]) numbers.push_back(i);
+  return compile_these(numbers, races);
+}
+
 LoadedKernel registered_kernel(size_t text, const std::string& name, bool races, std::string& why) {
   const std::lock_guard lock(list().mutex);
-  if (!list().entries[text].compiled[races]) compile_pending(races);
+  if (!list().entries[text].compiled[races]) compile_these({text}, races);
   const Unit::Placed& placed = list().entries[text].placed[races];
   why = placed.why;
   return placed.unit ? placed.unit->kernel(placed.index, name) : LoadedKernel();

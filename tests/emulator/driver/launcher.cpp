@@ -60,10 +60,11 @@ std::string run_everywhere(const DriverLaunch& launch) {
     with_races = races;
   }
   std::string why;
-  const LoadedKernel kernel = registered_kernel(launch.text, launch.name, with_races, why);
+  const size_t number = text_to_run(launch.text);
+  const LoadedKernel kernel = registered_kernel(number, launch.name, with_races, why);
   if (!kernel.entry) return "unsupported: kernel " + launch.name + " does not compile on the host: " + why;
   if (kernel.bytes > 4096) return "unsupported: kernel " + launch.name + " takes more than 4096 bytes of parameters";
-  const KernelText text = registered_text(launch.text);
+  const KernelText& text = registered_text(number);
   const Snapshot before = chosen.size() > 1 ? take_snapshot() : Snapshot();
   Snapshot first;
   for (size_t i = 0; i < chosen.size(); ++i) {
@@ -116,6 +117,10 @@ int compile_all() {
   }
   return compile_pending(with_races);
 }
+int count_texts() { return static_cast<int>(text_count()); }
+const char* text(int number) { return registered_text(static_cast<size_t>(number)).body.c_str(); }
+int add_text(const char* body) { return static_cast<int>(register_text(kernel_text(body))); }
+void replace(int number, int by) { replace_text(static_cast<size_t>(number), static_cast<size_t>(by < 0 ? number : by)); }
 void counts(unsigned long long* l, unsigned long long* s, double* t) {
   const std::lock_guard lock(mutex);
   *l = launches;
@@ -128,6 +133,6 @@ void counts(unsigned long long* l, unsigned long long* s, double* t) {
 
 const tilert_emulator_table* tilert_emulator_control(void) {
   using namespace tilert::emulator;
-  static const tilert_emulator_table table = {set_schedules, set_races, report, compile_all, counts};
+  static const tilert_emulator_table table = {set_schedules, set_races, report, compile_all, count_texts, text, add_text, replace, counts};
   return &table;
 }
