@@ -71,6 +71,20 @@ uint64_t reduce_identity(ReduceOp op, DType accumulator) {
   return 0;
 }
 
+std::optional<size_t> reduce_leading_units(const Reduce& reduce) {
+  std::vector<int64_t> extents = reduce.src.extents;
+  for (size_t units = 0; units <= static_cast<size_t>(reduce.dim); ++units) {
+    const auto dim = static_cast<std::ptrdiff_t>(static_cast<size_t>(reduce.dim) - units);
+    std::vector<int64_t> rest = extents, kept = extents;
+    rest.erase(rest.begin() + dim);
+    kept[static_cast<size_t>(dim)] = 1;
+    if (reduce.dst.extents == rest || reduce.dst.extents == kept) return units;
+    if (extents[0] != 1) break;
+    extents.erase(extents.begin());
+  }
+  return std::nullopt;
+}
+
 int64_t region_size(const Region& region) {
   int64_t size = 1;
   for (int64_t extent : region.extents) size *= extent;

@@ -1,6 +1,8 @@
 // Meaning of tile operations that verifier, interpreter and passes must agree on; scalar operations are in evaluate.h.
 #pragma once
 
+#include <optional>
+
 #include "ir/program.h"
 
 namespace tilert::ir {
@@ -21,6 +23,10 @@ bool reduce_takes_absolute(ReduceOp op);
 // -inf and inf for floats, all ones for bit_and. Accumulation starts from it, or from dst's value when it accumulates.
 uint64_t reduce_identity(ReduceOp op, DType accumulator);
 bool reduce_takes(ReduceOp op, DType dtype);  // whether the reduction is defined on the dtype
+
+// How many leading extents of 1 of the reduction's source its destination does not have: 0 as programs are built, 1 where
+// the source became one slot of a ring. Nothing where the shapes do not fit.
+std::optional<size_t> reduce_leading_units(const Reduce& reduce);
 
 // A region's number of elements, and its extents without those of 1.
 int64_t region_size(const Region& region);

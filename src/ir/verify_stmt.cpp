@@ -179,7 +179,8 @@ bool Verifier::check(const Reduce& n) {
   std::vector<int64_t> rest = n.src.extents, kept = n.src.extents;
   rest.erase(rest.begin() + n.dim);
   kept[static_cast<size_t>(n.dim)] = 1;
-  if (n.dst.extents != rest && n.dst.extents != kept)
+  const std::optional<size_t> units = reduce_leading_units(n);
+  if (!units || (*units > 0 && stage_ == Stage::tile))
     return fail(fmt::format("reduce of {} {} over dim {} into {} {}: the destination must be {} or {}",
                             name(n.src.buffer), shape_text(n.src.extents), n.dim, name(n.dst.buffer),
                             shape_text(n.dst.extents), shape_text(rest), shape_text(kept)));

@@ -173,12 +173,13 @@ class ReduceLowering {
     const BufferId total = low_.adopt_fragment(dtype_, plan_.result, values);
     const Region& dst = reduce_.dst;
     const Buffer to = program.buffer(dst.buffer);
-    const bool keeps = dst.extents.size() == reduce_.src.extents.size();
+    const size_t units = reduce_leading_units(reduce_).value_or(0);
+    const bool keeps = dst.extents.size() + units == reduce_.src.extents.size();
     Parallel loop;
-    std::vector<Expr> points, places;
+    std::vector<Expr> points(units, low_.index(0)), places;
     for (size_t d = 0; d < dst.extents.size(); ++d) {
       Expr point = low_.index(0);
-      const bool unit = keeps && static_cast<int>(d) == reduce_.dim;
+      const bool unit = keeps && d + units == static_cast<size_t>(reduce_.dim);
       if (!unit || to.scope == Scope::fragment) {
         loop.vars.push_back(program.add_var(VarKind::loop, DType::index, "i"));
         loop.extents.push_back(dst.extents[d]);
@@ -196,10 +197,12 @@ class ReduceLowering {
     if (reduce_.accumulate)
       value = combine(arena_, reduce_.op, arena_.cast(read(dst.buffer, places), dtype_), value);
     loop.body.push_back(make_stmt(Store{{dst.buffer, places}, arena_.cast(value, to.dtype)}));
+    std::vector<int> dims;  // of the result, without the leading units
+    for (int d = static_cast<int>(units); d < plan_.result.rank(); ++d) dims.push_back(d);
     const bool everywhere = to.scope == Scope::local || to.scope == Scope::scalar;
     const FragmentMap map = to.scope == Scope::fragment ? low_.fragment_map(dst.buffer)
                             : everywhere                ? low_.loop_map(loop)
-                                                        : plan_.result;
+                                                        : plan_.result.project(dims);
     return ElementWise(low_, loop, map, low_.comment("reduce, result"), {}).run();
   }
 

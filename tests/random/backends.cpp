@@ -157,12 +157,14 @@ class Source : public Backend {
 
 class OnMachine : public Backend {
  public:
-  explicit OnMachine(conformance::Backend kind) : kind_(kind) { machine_ = Machine::open(kind_, why_not_); }
+  explicit OnMachine(conformance::Backend kind, int ordinal = 0) : kind_(kind), ordinal_(ordinal) {
+    machine_ = Machine::open(kind_, why_not_, ordinal_);
+  }
   std::string why_not() override { return why_not_; }
 
   std::string run(const Case& c, const Outputs& want, Coverage&) override {
     // What was loaded stays with its machine, so a new one now and then.
-    if (++runs_ % 256 == 0) machine_ = Machine::open(kind_, why_not_);
+    if (++runs_ % 256 == 0) machine_ = Machine::open(kind_, why_not_, ordinal_);
     Scenario scenario = Request::scenario_of(c);
     scenario.programs.push_back(tl::Program::parse(ir::print(c.program)));
     scenario.launches.push_back(launch_of(c, want));
@@ -204,6 +206,7 @@ class OnMachine : public Backend {
   }
 
   conformance::Backend kind_;
+  int ordinal_;
   std::string why_not_;
   int runs_ = 0;
   std::unique_ptr<Machine> machine_;
@@ -219,6 +222,8 @@ std::vector<BackendRow>& rows() {
       {"cpu", true, [] { return std::make_unique<OnMachine>(conformance::Backend::cpu); }},
       {"nvrtc:sm_80", false, [] { return std::make_unique<Source>("sm_80", true); }},
       {"nvrtc:sm_90a", false, [] { return std::make_unique<Source>("sm_90a", true); }},
+      {"emulated:sm_90a", false, [] { return std::make_unique<OnMachine>(conformance::Backend::emulated, 0); }},
+      {"emulated:sm_80", false, [] { return std::make_unique<OnMachine>(conformance::Backend::emulated, 1); }},
       {"cuda", false, [] { return std::make_unique<OnMachine>(conformance::Backend::cuda); }},
   };
   return table;
@@ -226,7 +231,9 @@ std::vector<BackendRow>& rows() {
 
 }  // namespace
 
-std::string source_of(const Case& c, const std::string& target) {
+std::string source_of(const Case& c, const std::string& target_and_stage) {
+  const std::string target = target_and_stage.substr(0, target_and_stage.find('/'));
+  const std::string stage = target == target_and_stage ? "source" : target_and_stage.substr(target.size() + 1);
   auto context = conformance::test_context();
   if (!context) return context.error().text();
   const Request request(c, context->get(), target.c_str());
@@ -235,7 +242,7 @@ std::string source_of(const Case& c, const std::string& target) {
   for (uint32_t i = 0; i < tilert_kernel_variant_count(request.kernel()); ++i) {
     tilert_variant* raw = nullptr;
     if (tilert_kernel_variant(request.kernel(), i, &raw)) break;
-    auto text = tl::Variant(raw).text();
+    auto text = tl::Variant(raw).text(stage.c_str());
     out += text ? *text : text.error().text();
   }
   return out;

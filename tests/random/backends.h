@@ -28,11 +28,12 @@ struct BackendRow {
 };
 
 // text: printed and parsed again. passes:T: interpreted after the GPU passes for target T. source:T: the text for T is
-// generated. nvrtc:T: and compiled. cpu, cuda: compiled, launched with poisoned outputs between canaries.
+// generated. nvrtc:T: and compiled. cpu, cuda,
+// emulated:T: compiled, launched with poisoned outputs between canaries.
 const std::vector<BackendRow>& all_backends();
 void add_backend(BackendRow row);
 
-// The text that is generated for a target, all variants of it; or why there is none.
-std::string source_of(const Case& c, const std::string& target);
+// The text that is generated for a target, all variants of it, or after a pass ("sm_80/lower"); or why there is none.
+std::string source_of(const Case& c, const std::string& target_and_stage);
 
 }  // namespace tilert::random

@@ -16,7 +16,7 @@ const char kUsage[] =
     "tilert_random [--seed N] [--count M] [--backend NAME]... [--seconds S] [--findings F] [--coverage] [--no-shrink]\n"
     "tilert_random --print N                the program of a seed\n"
     "tilert_random --run FILE.tir [--backend NAME]... [--shrink]\n"
-    "tilert_random --run FILE.tir --source TARGET   the text generated for it\n"
+    "tilert_random --run FILE.tir --source TARGET[/PASS]   the text generated for it\n"
     "back ends:";
 
 struct Options {
