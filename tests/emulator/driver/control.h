@@ -19,6 +19,7 @@ struct tilert_emulator_table {
   const char* (*text)(int number);  // valid until the process ends
   int (*add_text)(const char* body);
   void (*replace)(int number, int by);
+  int (*reached)(int number, int line);  // whether threads came to a primitive on that line of the text
   // Sum over all launches of this process.
   void (*counts)(unsigned long long* launches, unsigned long long* switches, double* seconds);
 };

@@ -30,7 +30,7 @@ const Rewrite kRewrites[] = {
     {"weaken", R"((tl_mbarrier_wait\(.*), (\w+)\);)", "$1, 1 - $2);"},
     {"weaken", R"((tl_mbarrier_wait\(.*), (\w+)\);)", "$1, 0);"},
     {"weaken", R"((tl_mbarrier_expect\(.*), (\d+)\);)", "$1, $2 + 16);"},
-    {"shift", R"(tl_arena \+ (\d+))", "tl_arena + 16 + $1"},
+    {"shift", R"(tl_arena \+ ([1-9]\d+))", "tl_arena + 0"},
     {"shift", R"((tl_ldmatrix_\w+\(.*\), s\d+) \+ )", "$1 + 8 + "},
     {"shift", R"((tl_stmatrix_\w+\(s\d+) \+ )", "$1 + 8 + "},
     {"shift", R"((tl_cp_async<\d+>\(s\d+) \+ )", "$1 + 8 + "},
@@ -53,6 +53,19 @@ std::string trimmed(const std::string& line) {
 
 }  // namespace
 
+std::string with_notes(const std::string& body) {
+  std::string out, before;
+  std::istringstream in(body);
+  for (std::string line; std::getline(in, line);) {
+    const std::string code = trimmed(line);
+    // A statement that follows the end of another, or the start of a block.
+    const bool statement = !code.empty() && code.back() == ';' && !before.empty() && (before.back() == ';' || before.back() == '{' || before.back() == '}');
+    out += (statement ? "tlemu_at(__LINE__); " : "") + line + "\n";
+    if (!code.empty() && code.rfind("//", 0) != 0) before = code;
+  }
+  return out;
+}
+
 std::vector<Mutant> mutants_of(const std::string& body) {
   std::vector<std::string> lines;
   std::istringstream in(body);
@@ -68,9 +81,11 @@ std::vector<Mutant> mutants_of(const std::string& body) {
     for (const Rewrite& rewrite : kRewrites) list->emplace_back(rewrite.pattern);
     return list;
   }();
+  // Groups of no copies need no wait: a text without cp_async commits and waits in vain.
+  const bool copies = body.find("tl_cp_async<") != std::string::npos;
   for (size_t i = 1; i < lines.size(); ++i) {
     const std::string line = trimmed(lines[i]);
-    if (line.rfind("//", 0) == 0) continue;
+    if (line.rfind("//", 0) == 0 || (!copies && line.rfind("tl_cp_async_", 0) == 0)) continue;
     for (const char* start : kDeleted)
       if (line.rfind(start, 0) == 0) add(i, "delete", "");
     for (size_t r = 0; r < patterns->size(); ++r) {

@@ -13,6 +13,9 @@ struct Mutant {
   std::string body;
 };
 
+// The body with a note of its line before each statement, to see which ones a launch comes to.
+std::string with_notes(const std::string& body);
+
 std::vector<Mutant> mutants_of(const std::string& body);
 
 }  // namespace tilert::emulator
