@@ -20,8 +20,9 @@ tilert_status give(tilert_error** out, Error&& error) noexcept {
   return status;
 }
 
-Status check_size(uint32_t size, size_t known, const void* bytes, std::string_view name) {
-  if (size < sizeof(uint32_t) || size > kMaxStruct)
+// The size of a struct is a multiple of its alignment: no pointer in it is cut in two.
+Status check_size(uint32_t size, size_t known, size_t alignment, const void* bytes, std::string_view name) {
+  if (size < sizeof(uint32_t) || size > kMaxStruct || size % alignment != 0)
     return make_error(Code::kInvalidArgument, "{}.struct_size is {}: set it to sizeof({})", name, size, name);
   const auto* byte = static_cast<const unsigned char*>(bytes);
   for (size_t i = known; i < size; ++i) {

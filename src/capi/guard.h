@@ -40,7 +40,7 @@ Status check(const T* handle, std::string_view what) {
 
 // How many bytes of a struct the caller has; nothing where the size cannot be one.
 inline constexpr uint32_t kMaxStruct = 4096;
-Status check_size(uint32_t size, size_t known, const void* bytes, std::string_view name);
+Status check_size(uint32_t size, size_t known, size_t alignment, const void* bytes, std::string_view name);
 
 // The caller's struct in the form that the library knows: absent fields are zero, unknown ones must be.
 template <class T>
@@ -48,7 +48,7 @@ Status take(const T* in, T& out, std::string_view name) {
   out = T{};
   if (!in) return {};
   const uint32_t size = in->struct_size;
-  TILERT_TRY(check_size(size, sizeof(T), in, name));
+  TILERT_TRY(check_size(size, sizeof(T), alignof(T), in, name));
   std::memcpy(&out, in, size < sizeof(T) ? size : sizeof(T));
   return {};
 }

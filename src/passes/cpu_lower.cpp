@@ -109,8 +109,10 @@ Status CpuLowering::lower(const StmtPtr& stmt, Out& out) {
   Status status = std::visit(
       Overload{
           [&](const Alloc& n) -> Status {
-            const Scope scope = program_.buffer(n.buffer).scope;
-            if (scope == Scope::scalar || scope == Scope::local) kernel_.locals.emplace(n.buffer, 1);
+            // An array of the block is one tile for all that the block runs; parallel declares its own.
+            Scope& scope = program_.buffers[n.buffer].scope;
+            if (scope == Scope::local) scope = Scope::shared;
+            if (scope == Scope::scalar) kernel_.locals.emplace(n.buffer, 1);
             return {};
           },
           [&](const Copy& n) { return lower_copy(n, out); },

@@ -54,6 +54,7 @@ class Reader {
   void number(T& value) {
     if (rest_.size() < sizeof(T)) return fail();
     if constexpr (std::is_same_v<T, bool>) {
+      if (rest_[0] > 1) return fail();
       value = rest_[0] != 0;
     } else {
       std::memcpy(&value, rest_.data(), sizeof(T));
