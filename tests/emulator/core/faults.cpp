@@ -37,7 +37,8 @@ std::map<uintptr_t, Buffer>& buffers() {
   const void* const at = fault_address;
   std::string what;
   const std::string beside = near_buffer(at);
-  if (fault_by_bus) what = "an access that this host does not allow";
+  if (machine.is_stack_guard(at)) what = "the host's stack of an emulated thread is full";
+  else if (fault_by_bus) what = "an access that this host does not allow";
   else if (!beside.empty()) what = "an access " + beside;
   else what = "an access to memory of nobody";
   machine.fail(Fault::out_of_bounds, what);

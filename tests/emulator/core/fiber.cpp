@@ -66,13 +66,6 @@ int64_t StackPool::guard_of(const void* address) const {
   return -1;
 }
 
-bool StackPool::holds(const void* address) const {
-  const auto* at = static_cast<const uint8_t*>(address);
-  for (uint8_t* map : maps_)
-    if (at >= map && at < map + page() + kBytes) return true;
-  return false;
-}
-
 #if defined(__x86_64__)
 extern "C" void tilert_emulator_switch(void** save, void* load);
 // Callee-saved registers go to the stack that is left, and come from the one that is entered.

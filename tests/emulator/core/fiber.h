@@ -22,7 +22,6 @@ class StackPool {
   uint8_t* base(size_t index);  // lowest byte of a stack; makes stacks up to `index`
   // The stack whose guard page holds the address; -1: none.
   int64_t guard_of(const void* address) const;
-  bool holds(const void* address) const;
 
  private:
   std::vector<uint8_t*> maps_;

@@ -216,7 +216,7 @@ void Machine::meet(Group& group, const char* operation, uint64_t tag, void* argu
     group.line = thread.line;
     group.members.resize(group.expected);
     group.arguments.resize(group.expected);
-  } else if (group.tag != tag || std::strcmp(group.operation, operation) != 0) {
+  } else if (group.tag != tag || (group.operation != operation && std::strcmp(group.operation, operation) != 0)) {
     const Thread& first = *group.first;
     fail(Fault::divergence, std::string("comes to ") + operation + " while " + describe(first) + " waits at " +
                                 group.operation + " of " + place(group.line) +

@@ -114,11 +114,11 @@ class Machine {
   uint32_t threads_per_block() const { return threads_per_block_; }
   // Offset of an address in the arena of the block that holds it; -1: it is in none.
   int64_t arena_offset(const void* address, Block** holder = nullptr);
-  bool on_stack(const void* address) const { return stacks_.holds(address); }
   bool on_own_stack(const void* address) const {
     const auto* at = static_cast<const uint8_t*>(address);
     return at >= self_->fiber.stack() && at < self_->fiber.stack() + StackPool::kBytes;
   }
+  bool is_stack_guard(const void* address) const { return stacks_.guard_of(address) >= 0; }
   Races* races() const { return launch_->races ? races_.get() : nullptr; }
   std::string describe(const Thread& thread) const;  // "thread 37"
   std::string place(int line) const;                 // "line 41 (7: product)"

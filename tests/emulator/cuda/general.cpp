@@ -83,7 +83,7 @@ uint32_t tlemu_address(const void* p) {
 
 void tlemu_vector(const void* p, int bytes, int line) {
   Gpu& gpu = at(line);
-  if (reinterpret_cast<uintptr_t>(p) % static_cast<uintptr_t>(bytes) == 0 || gpu.on_stack(p)) return;
+  if (reinterpret_cast<uintptr_t>(p) % static_cast<uintptr_t>(bytes) == 0 || gpu.on_own_stack(p)) return;
   const std::string beside = near_buffer(p);
   gpu.fail(Fault::misaligned, "a vector of " + std::to_string(bytes) + " bytes at an address that is no multiple of it" +
                                   (beside.empty() ? "" : ", " + beside));
@@ -125,7 +125,7 @@ void tlemu_cp_async(void* to, const void* from, int bytes, int valid, int line) 
   if (valid && reinterpret_cast<uintptr_t>(from) % size)
     gpu.fail(Fault::misaligned, "the source of cp_async must be aligned to " + std::to_string(bytes) + " bytes" +
                                     (near_buffer(from).empty() ? "" : ": it is " + near_buffer(from)));
-  if (valid && gpu.on_stack(from)) gpu.fail(Fault::out_of_bounds, "the source of cp_async is not in global memory");
+  if (valid && gpu.on_own_stack(from)) gpu.fail(Fault::out_of_bounds, "the source of cp_async is not in global memory");
   ThreadCopies& copies = gpu.copies[gpu.self().number];
   if (Races* races = gpu.races()) {
     races->access(to, size, true, line);

@@ -63,13 +63,6 @@ struct Mma {
   const uint32_t *a, *b;
 };
 
-// Elements of a register that hold consecutive k.
-template <class T>
-void spread(uint32_t bits, Number type, T* to) {
-  const int width = number_bits(type), per = 32 / width;
-  for (int e = 0; e < per; ++e) to[e] = static_cast<T>(number_value(type, width == 32 ? bits : bits >> (e * width) & ((1u << width) - 1)));
-}
-
 void accumulate(float& d, float x) { d += x; }
 void accumulate(int32_t& d, int32_t x) { d = static_cast<int32_t>(static_cast<uint32_t>(d) + static_cast<uint32_t>(x)); }
 
@@ -77,21 +70,21 @@ void accumulate(int32_t& d, int32_t x) { d = static_cast<int32_t>(static_cast<ui
 // B register r: column g, k = t E + e + 4 E r; D value v: row g + 8 (v / 2), column 2 t + v % 2.
 template <class T>
 void multiply(Group& group, const Row& row) {
-  T a[16][64], b[8][64];
+  alignas(64) T a[16][64], b[64][8], products[16][8];
   const int per = 32 / number_bits(row.a), b_registers = row.k / (4 * per), a_registers = 2 * b_registers;
+  const auto bytes = [](const uint32_t* r) { return reinterpret_cast<const uint8_t*>(r); };
   for (int lane = 0; lane < 32; ++lane) {
     const auto& own = *static_cast<Mma*>(group.arguments[static_cast<size_t>(lane)]);
     const int g = lane / 4, t = lane % 4;
-    for (int r = 0; r < a_registers; ++r) spread(own.a[r], row.a, &a[g + 8 * (r % 2)][t * per + 4 * per * (r / 2)]);
-    for (int r = 0; r < b_registers; ++r) spread(own.b[r], row.b, &b[g][t * per + 4 * per * r]);
+    for (int r = 0; r < a_registers; ++r) decode_elements(row.a, bytes(own.a + r), per, &a[g + 8 * (r % 2)][t * per + 4 * per * (r / 2)], 1);
+    for (int r = 0; r < b_registers; ++r) decode_elements(row.b, bytes(own.b + r), per, &b[t * per + 4 * per * r][g], 8);
   }
-  T products[16][8];
-  for (int i = 0; i < 16; ++i)
-    for (int j = 0; j < 8; ++j) {
-      T sum = 0;
-      for (int k = 0; k < row.k; ++k) sum += a[i][k] * b[j][k];
-      products[i][j] = sum;
-    }
+  for (int i = 0; i < 16; ++i) {
+    T sums[8] = {};
+    for (int k = 0; k < row.k; ++k)
+      for (int j = 0; j < 8; ++j) sums[j] += a[i][k] * b[k][j];
+    std::memcpy(products[i], sums, sizeof sums);
+  }
   for (int lane = 0; lane < 32; ++lane) {
     T* const d = static_cast<T*>(static_cast<Mma*>(group.arguments[static_cast<size_t>(lane)])->d);
     for (int v = 0; v < 4; ++v) accumulate(d[v], products[lane / 4 + 8 * (v / 2)][2 * (lane % 4) + v % 2]);

@@ -29,4 +29,20 @@ inline float number_value(Number type, uint32_t raw) {
   return 0;
 }
 
+// Elements that lie next to each other, to every `stride`-th place of `out`.
+template <class T>
+inline void decode_elements(Number type, const uint8_t* from, int count, T* out, int stride) {
+  switch (type) {
+#define EMULATOR_NUMBER(name, bits, decode)                                    \
+  case Number::name:                                                          \
+    for (int i = 0; i < count; ++i) {                                         \
+      uint32_t raw = 0;                                                       \
+      __builtin_memcpy(&raw, from + i * (bits / 8), bits / 8);                \
+      out[i * stride] = static_cast<T>(decode);                               \
+    }                                                                         \
+    break;
+#include "emulator/cuda/types.def"
+  }
+}
+
 }  // namespace tilert::emulator

@@ -41,21 +41,24 @@ template <class Touch>
 bool decode(const Gpu& gpu, const Block& block, uint64_t bits, Number type, int rows, int depth, bool mn_major, float* out, Touch&& touch) {
   const Descriptor d(bits);
   const uint32_t size = static_cast<uint32_t>(number_bits(type)) / 8, span = d.swizzle ? 16u << d.swizzle : 16u;
-  for (int r = 0; r < rows; ++r)
-    for (int k = 0; k < depth; ++k) {
-      const auto row = static_cast<uint32_t>(r), column = static_cast<uint32_t>(k) * size, along = row * size;
+  const int per = static_cast<int>(16 / size);  // elements of a chunk of 16 bytes, which no layout tears apart
+  const int outer = mn_major ? depth : rows, inner = mn_major ? rows : depth;
+  for (int o = 0; o < outer; ++o)
+    for (int i = 0; i < inner; i += per) {
+      const uint32_t at = static_cast<uint32_t>(i) * size, line = static_cast<uint32_t>(o);
       uint32_t address = d.start;
-      if (!mn_major && d.swizzle) address += row / 8 * d.stride + row % 8 * span + column;
-      else if (!mn_major) address += row / 8 * d.stride + row % 8 * 16 + column / 16 * d.leading + column % 16;
-      else if (d.swizzle) address += along / span * d.leading + along % span + static_cast<uint32_t>(k) % 8 * span + static_cast<uint32_t>(k) / 8 * d.stride;
-      else address += along / 16 * d.stride + along % 16 + static_cast<uint32_t>(k) % 8 * 16 + static_cast<uint32_t>(k) / 8 * d.leading;
+      if (!mn_major && d.swizzle) address += line / 8 * d.stride + line % 8 * span + at;
+      else if (!mn_major) address += line / 8 * d.stride + line % 8 * 16 + at / 16 * d.leading;
+      else if (d.swizzle) address += at / span * d.leading + at % span + line % 8 * span + line / 8 * d.stride;
+      else address += at / 16 * d.stride + line % 8 * 16 + line / 8 * d.leading;
       // The field holds 18 bits of the address; the window's start is not part of the arena.
       address = (swizzled(address, d.swizzle) - kWindow) & 0x3ffff;
-      if (address + size > gpu.launch().shared_bytes) return false;
-      uint32_t raw = 0;
-      std::memcpy(&raw, block.arena + address, size);
-      touch(block.arena + address, size);
-      out[r * depth + k] = number_value(type, raw);
+      if (address + 16 > gpu.launch().shared_bytes) return false;
+      const uint8_t* const chunk = block.arena + address;
+      touch(chunk, 16);
+      const int count = std::min(per, inner - i);
+      if (mn_major) decode_elements(type, chunk, count, out + i * depth + o, depth);
+      else decode_elements(type, chunk, count, out + o * depth + i, 1);
     }
   return true;
 }
@@ -73,35 +76,35 @@ void decode_registers(const Product& product, int depth, float* out) {
 }
 
 template <class T>
-void add_products(WarpgroupProducts& of, Product& product, const float* a, const float* b, int depth) {
+void add_products(Product& product, const float* a, const float* b, int depth) {
   const int n = product.form.n;
-  std::vector<T> tile(static_cast<size_t>(64 * n));
-  std::vector<float> columns(static_cast<size_t>(depth * n));  // b transposed: the inner loop runs along N
+  static thread_local T tile[64 * 256], columns[32 * 256];  // b transposed: the inner loop runs along N
   for (int j = 0; j < n; ++j)
-    for (int k = 0; k < depth; ++k) columns[static_cast<size_t>(k * n + j)] = b[j * depth + k];
+    for (int k = 0; k < depth; ++k) columns[k * n + j] = static_cast<T>(b[j * depth + k]);
+  std::fill_n(tile, 64 * n, T());
   for (int i = 0; i < 64; ++i) {
-    T* const row = &tile[static_cast<size_t>(i * n)];
+    T* const row = &tile[i * n];
     for (int k = 0; k < depth; ++k) {
       const T x = static_cast<T>(a[i * depth + k]);
-      const float* const column = &columns[static_cast<size_t>(k * n)];
-      for (int j = 0; j < n; ++j) row[j] += x * static_cast<T>(column[j]);
+      const T* const column = &columns[k * n];
+      for (int j = 0; j < n; ++j) row[j] += x * column[j];
     }
   }
   for (int t = 0; t < 128; ++t) {
-    auto& values = of.accumulators[product.lanes[t].d].values;
+    uint32_t* const values = product.lanes[t].accumulator->values.data();
     const int lane = t % 32;
     for (int v = 0; v < n / 2; ++v) {
       const int i = 16 * (t / 32) + lane / 4 + 8 * (v / 2 % 2), j = 8 * (v / 4) + 2 * (lane % 4) + v % 2;
       T d = 0;
-      if (product.form.accumulate) std::memcpy(&d, &values[static_cast<size_t>(v)], 4);
-      d += tile[static_cast<size_t>(i * n + j)];
-      std::memcpy(&values[static_cast<size_t>(v)], &d, 4);
+      if (product.form.accumulate) std::memcpy(&d, values + v, 4);
+      d += tile[i * n + j];
+      std::memcpy(values + v, &d, 4);
     }
   }
 }
 
 // Empty, or what is wrong.
-std::string execute(Gpu& gpu, WarpgroupProducts& of, Product& product) {
+std::string execute(Gpu& gpu, Product& product) {
   product.done = true;
   const ProductForm& form = product.form;
   const int depth = 256 / number_bits(form.type);
@@ -113,8 +116,8 @@ std::string execute(Gpu& gpu, WarpgroupProducts& of, Product& product) {
     return "the descriptor of A reaches beyond shared memory";
   if (!decode(gpu, block, form.b, form.type, form.n, depth, form.mn_b, b, untouched))
     return "the descriptor of B reaches beyond shared memory";
-  if (form.type == Number::s8 || form.type == Number::u8) add_products<int32_t>(of, product, a, b, depth);
-  else add_products<float>(of, product, a, b, depth);
+  if (form.type == Number::s8 || form.type == Number::u8) add_products<int32_t>(product, a, b, depth);
+  else add_products<float>(product, a, b, depth);
   return {};
 }
 
@@ -178,8 +181,8 @@ void issue(Machine& machine, Group& group) {
   product.issued |= 1u << w;
   for (uint32_t lane = 0; lane < 32; ++lane) {
     const Issue& one = *static_cast<Issue*>(group.arguments[lane]);
-    product.lanes[32 * w + lane] = {group.members[lane], one.d, one.registers};
     Accumulator& accumulator = of.accumulators[one.d];
+    product.lanes[32 * w + lane] = {group.members[lane], one.d, one.registers, &accumulator};
     const auto count = static_cast<size_t>(its.n / 2);
     if (accumulator.under_way++ == 0) {
       accumulator.values.assign(one.d, one.d + count);
@@ -192,7 +195,7 @@ void issue(Machine& machine, Group& group) {
   if (gpu.races())
     if (const std::string race = note_reads(gpu, of, product, number); !race.empty()) return wrong(Fault::race, race);
   if (gpu.schedule().products == Timing::early)
-    if (const std::string what = execute(gpu, of, product); !what.empty()) return wrong(Fault::out_of_bounds, what);
+    if (const std::string what = execute(gpu, product); !what.empty()) return wrong(Fault::out_of_bounds, what);
   gpu.wake(of.waiting);
 }
 
@@ -206,7 +209,7 @@ void release(Gpu& gpu, uint32_t warp_number, uint64_t end) {
     product.waited |= 1u << w;
     for (uint32_t lane = 32 * w; lane < 32 * w + 32; ++lane) {
       uint32_t* const d = product.lanes[lane].d;
-      Accumulator& accumulator = of.accumulators[d];
+      Accumulator& accumulator = *product.lanes[lane].accumulator;
       if (--accumulator.under_way) continue;
       std::copy(accumulator.values.begin(), accumulator.values.end(), d);
       of.left[d] = {digest(d, accumulator.values.size()), warp.fences};
@@ -255,7 +258,7 @@ void tlemu_wgmma_wait(int pending, int line) {
     if (number < of.first) continue;
     Product& product = of.queue[number - of.first];
     if (product.done) continue;
-    if (const std::string what = execute(gpu, of, product); !what.empty()) gpu.fail(Fault::out_of_bounds, what + " in the product of " + gpu.place(product.form.line));
+    if (const std::string what = execute(gpu, product); !what.empty()) gpu.fail(Fault::out_of_bounds, what + " in the product of " + gpu.place(product.form.line));
   }
   // The last lane of the warp ends the groups.
   gpu.meet_warp("wgmma_wait", static_cast<uint64_t>(line) << 8 | static_cast<uint64_t>(pending), nullptr, [](Machine& machine, Group& group) {

@@ -12,10 +12,16 @@
 
 namespace tilert::emulator {
 
+// An accumulator of one thread while products write it.
+struct Accumulator {
+  std::vector<uint32_t> values;
+  int under_way = 0;
+};
 struct ProductLane {
   Thread* thread = nullptr;
   uint32_t* d = nullptr;
   const uint32_t* registers = nullptr;  // of A, or null
+  Accumulator* accumulator = nullptr;   // where the product writes; in the warpgroup's table, which keeps its places
 };
 
 // What all threads of a warpgroup must say alike.
@@ -33,11 +39,6 @@ struct Product {
   ProductLane lanes[128];
 };
 
-// An accumulator of one thread while products write it.
-struct Accumulator {
-  std::vector<uint32_t> values;
-  int under_way = 0;
-};
 // What a product left in an accumulator, to see ordinary writes by.
 struct Left {
   uint64_t digest = 0;

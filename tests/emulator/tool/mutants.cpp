@@ -41,7 +41,7 @@ const Rewrite kRewrites[] = {
     {"shift", R"((tl_move<\d+>\(.*, p\d+) \+ )", "$1 + 1 + "},
     {"shift", R"((tl_move<\d+>\(s\d+) \+ )", "$1 + 8 + "},
     {"shift", R"((tl_move<\d+>\(.*, s\d+) \+ )", "$1 + 8 + "},
-    {"shift", R"((tl_shuffle_xor\(.*), (\d+)\);)", "$1, $2 ^ 1);"},
+    {"shift", R"((tl_shuffle_xor\(.*), (\d+)\);)", "$1, $2 * 2 & 31);"},
     {"shift", R"(\b([ps]\d+)\[\()", "$1[1 + ("},
     {"shift", R"((tl_slice<\d+>\(r\d+) \+ \(v)", "$1 + 1 + (v"},
 };

