@@ -69,7 +69,20 @@ constexpr int64_t kKib = 1024, kMib = 1024 * 1024;
 constexpr int64_t kCpuArenaBytes = 16 * kMib;  // scratch of one worker: far above any tile that fits its caches
 constexpr int64_t kCpuDefaultThreads = 8;
 
+// "sm_75": a GPU of before the table's first row.
+bool is_older_gpu(std::string_view text) {
+  int number = 0;
+  if (!text.starts_with("sm_")) return false;
+  const auto [end, error] = std::from_chars(text.data() + 3, text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number > 0 && number < rows::kCuda[0].capability;
+}
+
 Error unknown_target(std::string_view text) {
+  if (is_older_gpu(text))
+    return make_error(Code::kUnsupported,
+                      "target '{}' is older than {}, the first GPU that this version compiles for: known are {}, cpu "
+                      "and cpu:native",
+                      text, rows::kCuda[0].text, fmt::join(known_target_texts(), ", "));
   return make_error(Code::kUnsupported, "unknown target '{}': known are {}, cpu and cpu:native", text,
                     fmt::join(known_target_texts(), ", "));
 }
