@@ -129,6 +129,9 @@ Status Builder::do_begin_loop(ScopeKind kind, ir::For loop, tilert_expr* index) 
     const __int128 distance =
         loop.step > 0 ? static_cast<__int128>(*end) - *begin : static_cast<__int128>(*begin) - *end;
     const __int128 stride = loop.step > 0 ? static_cast<__int128>(loop.step) : -static_cast<__int128>(loop.step);
+    if (loop.kind == ir::ForKind::unrolled && distance > stride * ir::kMaxUnroll)
+      return make_error(Code::kInvalidProgram, "a loop from {} to {} by {} is too long to unroll: at most {} "
+                        "iterations, or use serial", *begin, *end, loop.step, ir::kMaxUnroll);
     if (distance > 0) {
       const auto last = static_cast<int64_t>(*begin + (distance - 1) / stride * loop.step);
       range = loop.step > 0 ? Range{*begin, last} : Range{last, *begin};

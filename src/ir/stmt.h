@@ -87,6 +87,8 @@ struct Parallel {
 
 enum class ForKind : uint8_t { serial, unrolled, pipelined };
 
+inline constexpr int64_t kMaxUnroll = 4096;  // trips of an unrolled loop
+
 struct For {
   ForKind kind = ForKind::serial;
   VarId var;

@@ -21,6 +21,23 @@ void bind(Program& program, const std::function<Expr(Expr)>& f) {
   }
 }
 
+// Loops whose trips are known only now, with the dims bound.
+Status check_unrolled(const Program& program) {
+  Status status;
+  for (const Kernel& kernel : program.kernels) {
+    for_each_stmt(kernel.body, [&](const Stmt& stmt) {
+      const auto* loop = std::get_if<For>(&stmt.node);
+      if (!loop || !status || loop->kind != ForKind::unrolled) return;
+      if (!loop->begin->is_constant() || !loop->end->is_constant()) return;
+      const __int128 distance = static_cast<__int128>(loop->end->as_int()) - loop->begin->as_int();
+      if (distance / loop->step + (distance % loop->step != 0) <= kMaxUnroll) return;
+      status = make_error(Code::kInvalidProgram, "{}: a loop from {} to {} by {} is too long to unroll: at most {} iterations, or use serial",
+                          describe(program, stmt), loop->begin->as_int(), loop->end->as_int(), loop->step, kMaxUnroll);
+    });
+  }
+  return status;
+}
+
 }  // namespace
 
 Result<Module> specialize(const Program& source, const std::vector<DimChoice>& dims) {
@@ -49,6 +66,7 @@ Result<Module> specialize(const Program& source, const std::vector<DimChoice>& d
   }
   arith::Simplifier simplifier(*program.arena, facts);
   bind(program, [&](Expr e) { return simplifier.simplify(e); });
+  TILERT_TRY(check_unrolled(program));
   return Module{std::move(program), {}, std::move(facts)};
 }
 

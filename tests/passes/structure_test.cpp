@@ -270,5 +270,36 @@ TEST(SharedPlan, MoreThanABlockMayHaveIsRefusedWithAWayOut) {
   EXPECT_NE(done.error().message.find("use smaller tiles or fewer stages"), std::string::npos) << done.error().message;
 }
 
+TEST(Specialize, ALoopTooLongToUnrollIsRefusedOnceItsTripsAreKnown) {
+  const auto program = ir::parse(R"(tir 1
+var %N dim index
+var %x block index
+var %k loop index
+dim %N
+buffer @Y global f32 [%N] out argument 0
+parameter tensor @Y "Y"
+kernel "long" (%x) grid [1] {
+  2: for unrolled %k = 0 to %N step 2 {
+    1: store @Y[%k] = f32(0x0)
+  }
+}
+)",
+                                 "long");
+  ASSERT_TRUE(program) << program.error().message;
+  const auto bound = [&](int64_t n) {
+    DimChoice choice;
+    choice.value = n;
+    return specialize(*program, {choice});
+  };
+  EXPECT_TRUE(specialize(*program, {DimChoice{}}));
+  EXPECT_TRUE(bound(0));
+  EXPECT_TRUE(bound(2 * 4096));
+  const auto refused = bound(2 * 4096 + 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalidProgram);
+  EXPECT_NE(refused.error().message.find("from 0 to 8193 by 2 is too long to unroll: at most 4096"), std::string::npos)
+      << refused.error().message;
+}
+
 }  // namespace
 }  // namespace tilert::passes
