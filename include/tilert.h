@@ -98,7 +98,7 @@ TILERT_API void tilert_error_release(tilert_error* error) TILERT_NOEXCEPT;
 /* The version of the library that is loaded, as (major << 16) | (minor << 8) | patch. Acts: none. */
 TILERT_API uint32_t tilert_version(void) TILERT_NOEXCEPT;
 
-/* Whether this version does the language feature `name` ("scan", "atomic_add", "persistent", ...): TILERT_OK, or
+/* Whether this version does the language feature `name` ("reduce", "scan", "atomic", "persistent", ...): TILERT_OK, or
  * TILERT_UNSUPPORTED with a message that says what to use instead, or TILERT_INVALID_ARGUMENT for a name that is no
  * feature. Acts: none. */
 TILERT_API tilert_status tilert_feature(const char* name, tilert_error** error) TILERT_NOEXCEPT;
@@ -361,9 +361,11 @@ TILERT_API tilert_expr tilert_builder_constant(tilert_builder* builder, tilert_d
                                                uint64_t bits) TILERT_NOEXCEPT;
 
 /* A literal: adopts the dtype of what it meets (the other operand, the destination). `dtype` says how `bits` are to be
- * read: TILERT_INT64, TILERT_F64 or TILERT_BOOL. An integer literal must be representable where it arrives; a float
- * literal does not adopt an integer dtype. Floats round half to even. Two literals that meet stay a literal only where
- * they are folded exactly (integers); else write constants. */
+ * read: TILERT_INT64, TILERT_UINT64 (beyond int64 it is an error), TILERT_F64 or TILERT_BOOL. An integer literal must be
+ * representable where it arrives; a float literal does not adopt an integer dtype. Floats round half to even.
+ * Literals that meet stay a literal: integers are folded exactly (leaving int64, a divisor of 0 and a shift beyond 63 are
+ * errors), floats, or an integer and a float, in f64 by the operations that are rounded correctly everywhere (not by exp,
+ * pow and the like: cast one operand). A comparison gives a bool; a bool is a constant. */
 TILERT_API tilert_expr tilert_builder_literal(tilert_builder* builder, tilert_dtype dtype,
                                               uint64_t bits) TILERT_NOEXCEPT;
 
@@ -441,21 +443,38 @@ TILERT_API tilert_expr tilert_builder_cast(tilert_builder* builder, tilert_dtype
 TILERT_API tilert_expr tilert_builder_reinterpret(tilert_builder* builder, tilert_dtype dtype,
                                                   tilert_expr x) TILERT_NOEXCEPT;
 
+/* Numbers that belong to no builder: what tilert_builder_op, _cast and _reinterpret make of literals and constants, for
+ * bindings in which numbers meet before a builder is known. A failure here is one that the same call in a builder reports,
+ * as its sticky error. Acts: none. */
+typedef struct tilert_number {
+  tilert_dtype dtype;
+  uint32_t typed; /* 0: a literal, read as tilert_builder_literal does; 1: a constant of dtype */
+  uint64_t bits;
+} tilert_number;
+TILERT_API tilert_status tilert_number_op(tilert_op op, const tilert_number* operands, uint32_t count,
+                                          tilert_number* result) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_number_cast(tilert_dtype dtype, const tilert_number* x,
+                                            tilert_number* result) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_number_reinterpret(tilert_dtype dtype, const tilert_number* x,
+                                                   tilert_number* result) TILERT_NOEXCEPT;
+
 /* The dtype of a value; 0 for a literal and for none. */
 TILERT_API tilert_dtype tilert_builder_dtype_of(tilert_builder* builder, tilert_expr x) TILERT_NOEXCEPT;
 
 /* ---- Builder: memory ------------------------------------------------------------------------- */
 
 /* A part of a tile or of a tensor parameter: exactly one of `buffer` and `tensor` is set. `offsets` has `rank`
- * expressions; rank 0 with NULL is the whole. A literal negative constant offset counts from the end. Extents are
- * constants of the compiled kernel; NULL: inferred from the other side of the operation, or whole dims. */
+ * expressions; rank 0 with NULL is the whole, whose extents are the shape: all of it is copied, and the other side must
+ * agree. A literal negative constant offset counts from the end. Extents are constants of the compiled kernel; NULL:
+ * inferred from the other side of the operation, or whole dims. A parameter with a dim that is not a constant has no
+ * whole to copy: give offsets. */
 typedef struct tilert_region {
   tilert_buffer buffer;
   tilert_tensor tensor;
   const tilert_expr* offsets;
   const tilert_expr* extents;
   uint32_t rank;
-  uint32_t reserved;
+  uint32_t extent_count; /* of `extents`: another number than rank is an error; 0: rank */
 } tilert_region;
 
 /* A value read here, once, by name: later stores do not change it. let: of a pure expression. load: of one element,
@@ -547,7 +566,8 @@ TILERT_API tilert_status tilert_builder_begin_parallel(tilert_builder* builder, 
 TILERT_API tilert_status tilert_builder_end_parallel(tilert_builder* builder) TILERT_NOEXCEPT;
 
 /* for (i = begin; step > 0 ? i < end : i > end; i += step). `begin` none is 0, `step` none is 1; step is a constant,
- * not 0. unroll: a serial loop whose trip count is a constant of the compiled kernel, emitted without a loop. */
+ * not 0. unroll: a serial loop whose trip count is a constant of the compiled kernel, at most 4096, emitted without a
+ * loop. */
 typedef int32_t tilert_loop;
 enum { TILERT_LOOP_SERIAL = 1, TILERT_LOOP_UNROLL = 2 };
 TILERT_API tilert_status tilert_builder_begin_serial(tilert_builder* builder, tilert_loop kind, tilert_expr begin,
@@ -777,7 +797,7 @@ typedef struct tilert_device_info {
   uint32_t struct_size;
   tilert_device_kind kind;
   const char* name;
-  const char* target;      /* the target that kernels for it are made for: "sm_90a", "x86-64-v3", ... */
+  const char* target;      /* the target that kernels for it are made for: "sm_90a", "cpu:x86-64-v3", ... */
   uint32_t driver_version; /* CUDA: as the driver says it (12040); CPU: 0 */
   int32_t ordinal;
   tilert_device_class device_class;
@@ -804,7 +824,7 @@ typedef struct tilert_kernel_options {
   uint32_t struct_size;
   uint32_t dim_count;
   const tilert_dim_binding* dims;
-  const char* target; /* "sm_80", "sm_90a", "cpu", "x86-64-v3", ...; NULL: of the device prepared for */
+  const char* target; /* "sm_80", "sm_90a", "cpu", "cpu:x86-64-v3", ...; NULL: of the device prepared for */
   const tilert_device_class* device_class; /* NULL: the target's default */
   uint32_t flags;                          /* TILERT_KERNEL_* */
   uint32_t reserved;
@@ -813,7 +833,8 @@ enum { TILERT_KERNEL_DEBUG = 1 /* bounds of shared tiles checked in generated co
 
 /* The program for a target, with its table of variants (one, or one per combination of buckets). Resolves names and
  * binds dims; a NULL target is settled by the first tilert_prepare. `options` may be NULL. Holds program and context.
- * Errors: TILERT_INVALID_ARGUMENT (unknown dim, target), TILERT_SOURCE_REFUSED. Acts: none. */
+ * Errors: TILERT_INVALID_ARGUMENT (unknown dim), TILERT_UNSUPPORTED (a target that this version does not know: the
+ * message lists those it does), TILERT_SOURCE_REFUSED. Acts: none. */
 TILERT_API tilert_status tilert_kernel_create(tilert_context* context, tilert_program* program,
                                               const tilert_kernel_options* options, tilert_kernel** kernel,
                                               tilert_error** error) TILERT_NOEXCEPT;

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <initializer_list>
 #include <limits>
+#include <memory>
 #include <type_traits>
 
 #include "tilert.h"
@@ -29,37 +30,74 @@ struct Here {
   }
 };
 
-// A scalar value: one of a builder, or a number that adopts the dtype of what it meets.
+namespace detail {
+
+// What is asked of numbers that belong to no builder.
+struct NumberCall {
+  enum class Kind { op, cast, reinterpret } kind = Kind::op;
+  tilert_op op = 0;        // op
+  tilert_dtype dtype = 0;  // cast, reinterpret
+  tilert_number operands[3] = {};
+  uint32_t count = 0;
+
+  tilert_status fold(tilert_number* out) const {
+    if (kind == Kind::op) return tilert_number_op(op, operands, count, out);
+    return kind == Kind::cast ? tilert_number_cast(dtype, operands, out) : tilert_number_reinterpret(dtype, operands, out);
+  }
+  static tilert_expr id(tilert_builder* builder, const tilert_number& n) {
+    if (n.dtype == 0) return {};
+    return n.typed ? tilert_builder_constant(builder, n.dtype, n.bits) : tilert_builder_literal(builder, n.dtype, n.bits);
+  }
+  tilert_expr in(tilert_builder* builder) const {
+    tilert_expr ids[3] = {};
+    for (uint32_t i = 0; i < count; ++i) ids[i] = id(builder, operands[i]);
+    if (kind == Kind::op) return tilert_builder_op(builder, op, ids, count);
+    return kind == Kind::cast ? tilert_builder_cast(builder, dtype, ids[0], 0)
+                              : tilert_builder_reinterpret(builder, dtype, ids[0]);
+  }
+};
+
+}  // namespace detail
+
+// A scalar value: one of a builder, or a number that adopts the dtype of what it meets. Numbers among themselves are
+// numbers again; what they cannot do is reported by the builder that they come to.
 class Expr {
  public:
   Expr() = default;
   Expr(tilert_builder* builder, tilert_expr id) : builder_(builder), id_(id) {}
-  template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+  template <class T, class = std::enable_if_t<std::is_floating_point_v<T> || (std::is_integral_v<T> && sizeof(T) <= 8)>>
   Expr(T value) {
     if constexpr (std::is_same_v<T, bool>) {
-      literal_ = TILERT_BOOL;
-      bits_ = value;
+      number_ = {TILERT_BOOL, 0, value};
     } else if constexpr (std::is_integral_v<T>) {
-      literal_ = TILERT_INT64;
-      bits_ = static_cast<uint64_t>(static_cast<int64_t>(value));
+      number_ = {std::is_signed_v<T> ? TILERT_INT64 : TILERT_UINT64, 0, static_cast<uint64_t>(value)};
     } else {
-      const double wide = value;
-      literal_ = TILERT_F64;
-      std::memcpy(&bits_, &wide, sizeof bits_);
+      const auto wide = static_cast<double>(value);
+      number_.dtype = TILERT_F64;
+      std::memcpy(&number_.bits, &wide, sizeof wide);
     }
+  }
+  // Of numbers only: folded at once.
+  explicit Expr(const detail::NumberCall& call) {
+    if (call.fold(&number_) == TILERT_OK) return;
+    number_ = {};
+    refused_ = std::make_shared<const detail::NumberCall>(call);
   }
 
   tilert_builder* builder() const { return builder_; }
-  // The id in that builder: a number becomes a literal there.
+  const tilert_number& number() const { return number_; }
+  bool refused() const { return refused_ != nullptr; }
+  // The id in that builder: a number becomes a literal there, or a constant where a cast gave it a dtype.
   tilert_expr in(tilert_builder* builder) const {
-    return literal_ == 0 ? id_ : tilert_builder_literal(builder, literal_, bits_);
+    if (refused_) return refused_->in(builder);
+    return number_.dtype == 0 ? id_ : detail::NumberCall::id(builder, number_);
   }
 
  private:
   tilert_builder* builder_ = nullptr;
   tilert_expr id_ = {};
-  tilert_dtype literal_ = 0;
-  uint64_t bits_ = 0;
+  tilert_number number_ = {};
+  std::shared_ptr<const detail::NumberCall> refused_;
 };
 using Index = Expr;
 
@@ -71,8 +109,18 @@ inline tilert_builder* builder_of(std::initializer_list<Expr> operands) {
   return nullptr;
 }
 
+// The call among numbers; an operand that was refused before stays what it is.
+inline Expr of_numbers(NumberCall call, std::initializer_list<Expr> operands) {
+  for (const Expr& e : operands) {
+    if (e.refused()) return e;
+    call.operands[call.count++] = e.number();
+  }
+  return Expr(call);
+}
+
 inline Expr make(tilert_op op, std::initializer_list<Expr> operands) {
   tilert_builder* builder = builder_of(operands);
+  if (!builder) return of_numbers({NumberCall::Kind::op, op}, operands);
   tilert_expr ids[3] = {};
   uint32_t count = 0;
   for (const Expr& e : operands) ids[count++] = e.in(builder);
@@ -81,7 +129,7 @@ inline Expr make(tilert_op op, std::initializer_list<Expr> operands) {
 
 struct Offsets {
   Expr at[8];
-  uint32_t count = 0;
+  uint32_t count = 0;  // as given, also above 8
 };
 
 }  // namespace detail
@@ -105,11 +153,14 @@ class Region {
          Here here = {})
       : builder_(builder), buffer_(buffer), tensor_(tensor), offsets_(offsets), here_(here) {}
 
-  // The same place with extents of its own, instead of those of the other side.
+  // The same place with extents of its own, one for each dim, instead of those of the other side.
   Region size(std::initializer_list<Expr> extents) const {
     Region out = *this;
-    for (const Expr& e : extents)
-      if (out.extents_.count < 8) out.extents_.at[out.extents_.count++] = e;
+    out.extents_.count = 0;
+    for (const Expr& e : extents) {
+      if (out.extents_.count < 8) out.extents_.at[out.extents_.count] = e;
+      ++out.extents_.count;
+    }
     return out;
   }
 
@@ -144,9 +195,10 @@ class Region {
       region.tensor = from.tensor_;
       region.rank = from.offsets_.count ? from.offsets_.count : from.extents_.count;
       for (uint32_t i = 0; i < from.offsets_.count; ++i) offsets[i] = from.offsets_.at[i].in(from.builder_);
-      for (uint32_t i = 0; i < from.extents_.count; ++i) extents[i] = from.extents_.at[i].in(from.builder_);
+      for (uint32_t i = 0; i < from.extents_.count && i < 8; ++i) extents[i] = from.extents_.at[i].in(from.builder_);
       if (from.offsets_.count) region.offsets = offsets;
-      if (from.extents_.count == region.rank && region.rank) region.extents = extents;
+      if (from.extents_.count) region.extents = extents;
+      region.extent_count = from.extents_.count;
     }
     Raw(const Raw&) = delete;
   };
@@ -257,9 +309,13 @@ inline Expr fma(const Expr& a, const Expr& b, const Expr& c) { return detail::ma
 inline Expr ceildiv(const Expr& a, const Expr& b) { return detail::make(TILERT_OP_CEILDIV, {a, b}); }
 inline constexpr int64_t ceildiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 inline Expr cast(DType dtype, const Expr& a) {
+  if (!a.builder())
+    return detail::of_numbers({detail::NumberCall::Kind::cast, 0, static_cast<tilert_dtype>(dtype)}, {a});
   return {a.builder(), tilert_builder_cast(a.builder(), static_cast<tilert_dtype>(dtype), a.in(a.builder()), 0)};
 }
 inline Expr reinterpret(DType dtype, const Expr& a) {
+  if (!a.builder())
+    return detail::of_numbers({detail::NumberCall::Kind::reinterpret, 0, static_cast<tilert_dtype>(dtype)}, {a});
   return {a.builder(), tilert_builder_reinterpret(a.builder(), static_cast<tilert_dtype>(dtype), a.in(a.builder()))};
 }
 

@@ -48,6 +48,9 @@ class Builder {
   tilert_expr cast(tilert_dtype dtype, tilert_expr x, uint32_t flags);
   tilert_expr reinterpret(tilert_dtype dtype, tilert_expr x);
   tilert_dtype dtype_of(tilert_expr x);
+  // A number as a value of this builder, and a value of constants only as a number (literals.cpp).
+  tilert_expr of_number(const tilert_number& number);
+  Result<tilert_number> number_of(tilert_expr id) const;
 
   // Kernels (kernels.cpp). hints: already normalized copies.
   Code begin_kernel(const tilert_grid& grid, std::span<const tilert_hint> hints, tilert_expr* block);
@@ -108,12 +111,14 @@ class Builder {
     Lifetime life;
     bool written = false;
   };
+  static constexpr int64_t kMaxExtent = int64_t{1} << 31;
   // A region resolved as far as it says by itself.
   struct Place {
     ir::BufferId buffer = ir::kNoBuffer;
     std::vector<ir::Expr> offsets;
     std::vector<int64_t> extents;  // empty: to be inferred
     bool whole = false;
+    bool symbolic = false;  // whole, with a dim that is not a constant
   };
   enum class Use : uint8_t { read, write, update };
 
@@ -141,7 +146,9 @@ class Builder {
   Result<ir::Expr> index_value(tilert_expr id, std::string_view what) const;
   Result<int64_t> constant_index(tilert_expr id, std::string_view what) const;
   Status unify(std::vector<Value>& values, size_t first, std::string_view name) const;
-  Result<Value> fold_literals(tilert_op op, const std::vector<Value>& values, std::string_view name) const;
+  Result<Value> fold_literals(tilert_op op, const std::vector<Value>& values, std::string_view name);
+  Result<Value> fold_integers(tilert_op op, int64_t a, int64_t b, std::string_view name) const;
+  Result<Value> fold_floats(tilert_op op, const std::vector<Value>& values, std::string_view name);
   Result<tilert_expr> do_op(tilert_op op, const tilert_expr* operands, uint32_t count);
   Result<ir::Expr> apply(tilert_op op, const std::vector<ir::Expr>& operands);
 
@@ -186,6 +193,7 @@ class Builder {
   std::string text_of(const ir::Region& region) const;
   bool is_tile(ir::BufferId buffer) const;
 
+  Status check_whole(const Place& side, const Place& other, std::string_view what) const;
   Status do_copy(const tilert_region* source, const tilert_region* destination, const tilert_copy_options& options);
   Status copy_options(const tilert_copy_options& options, ir::Copy& copy) const;
   Status do_gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c,

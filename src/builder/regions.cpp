@@ -74,6 +74,10 @@ Result<Builder::Place> Builder::place(const tilert_region* region, std::string_v
   const ir::Buffer& buffer = program_->buffers[place.buffer];
   const size_t rank = buffer.shape.size();
   place.whole = region->rank == 0;
+  if (region->extents && region->extent_count && region->extent_count != region->rank)
+    return make_error(Code::kInvalidArgument, "{}: {} extent{} for {} offset{} of {}, which has rank {}: give one for "
+                      "each dim", what, region->extent_count, region->extent_count == 1 ? "" : "s", region->rank,
+                      region->rank == 1 ? "" : "s", buffer.name, rank);
   if (place.whole ? region->offsets || region->extents : region->rank != rank)
     return make_error(Code::kInvalidArgument, "{}: a region of rank {} of {}, which has rank {}", what, region->rank,
                       buffer.name, rank);
@@ -82,13 +86,15 @@ Result<Builder::Place> Builder::place(const tilert_region* region, std::string_v
     for (size_t i = 0; i < rank; ++i) {
       TILERT_ASSIGN(const int64_t extent,
                     constant_index(region->extents[i], fmt::format("{}: extent {} of {}", what, i, buffer.name)));
-      if (extent < 1 || extent > (int64_t{1} << 31))
+      if (extent < 1 || extent > kMaxExtent)
         return make_error(Code::kInvalidProgram, "{}: extent {} of {} is {}: extents are positive", what, i,
                           buffer.name, extent);
       place.extents.push_back(extent);
     }
-  } else if (place.whole && is_tile(place.buffer)) {
-    for (ir::Expr size : buffer.shape) place.extents.push_back(size->as_int());
+  } else if (place.whole) {
+    for (ir::Expr size : buffer.shape)
+      if (const auto extent = constant_value(size)) place.extents.push_back(*extent);
+    place.symbolic = place.extents.size() != rank;
   }
   return place;
 }

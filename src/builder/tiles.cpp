@@ -1,6 +1,8 @@
 // Tile operations: copy, fill, gemm, reduce.
 #include "builder/builder.h"
 
+#include <algorithm>
+
 namespace tilert::builder {
 namespace {
 
@@ -11,7 +13,28 @@ std::vector<int64_t> without_units(const std::vector<int64_t>& extents) {
   return out;
 }
 
+// Whether repeating what has extent 1, or is not there in front, makes one shape the other.
+bool broadcasts(const std::vector<int64_t>& from, const std::vector<int64_t>& to) {
+  if (from.size() > to.size()) return false;
+  const auto skipped = static_cast<std::ptrdiff_t>(to.size() - from.size());
+  return std::equal(from.begin(), from.end(), to.begin() + skipped, [](int64_t x, int64_t y) { return x == y || x == 1; });
+}
+
 std::string shape_text(const std::vector<int64_t>& extents) { return fmt::format("[{}]", fmt::join(extents, ", ")); }
+
+std::string shape_text(const ir::Program& program, ir::BufferId buffer) {
+  std::vector<std::string> sizes;
+  for (ir::Expr size : program.buffers[buffer].shape)
+    sizes.push_back(size->is_constant()   ? fmt::format("{}", size->as_int())
+                    : size->is_variable() ? program.vars[size->var()].name
+                                          : "...");
+  return fmt::format("[{}]", fmt::join(sizes, ", "));
+}
+
+// "x(0, 0)": how a region that starts at the first element is written.
+std::string indices_text(std::string_view name, size_t rank) {
+  return fmt::format("{}({})", name, fmt::join(std::vector<int>(rank, 0), ", "));
+}
 
 // Rows and columns of a matrix operand: its last two dims, all before of extent 1.
 Result<std::pair<int64_t, int64_t>> matrix(const ir::Region& region, std::string_view what, std::string_view name) {
@@ -80,6 +103,22 @@ Status Builder::copy_options(const tilert_copy_options& options, ir::Copy& copy)
   return {};
 }
 
+// The whole of a parameter has constant extents, as every region.
+Status Builder::check_whole(const Place& side, const Place& other, std::string_view what) const {
+  if (!side.whole || is_tile(side.buffer)) return {};
+  const std::string shape = shape_text(*program_, side.buffer), name = text_of(side.buffer);
+  if (side.symbolic)
+    return make_error(Code::kInvalidProgram,
+                      "{}: the whole of {} is {}, which is not known when built{}: give indices, as {}", what, name, shape,
+                      other.extents.empty() || other.symbolic ? "" : fmt::format(" to be {}", shape_text(other.extents)),
+                      indices_text(name, side.offsets.size()));
+  for (int64_t extent : side.extents)
+    if (extent < 1 || extent > kMaxExtent)
+      return make_error(Code::kInvalidProgram, "{}: the whole of {} is {}: a region has extents of 1 to {}", what, name,
+                        shape, kMaxExtent);
+  return {};
+}
+
 Status Builder::do_copy(const tilert_region* source, const tilert_region* destination,
                         const tilert_copy_options& options) {
   TILERT_TRY(need_tile_level());
@@ -90,12 +129,14 @@ Status Builder::do_copy(const tilert_region* source, const tilert_region* destin
       return make_error(Code::kInvalidProgram, "{} is a var: use load and store", text_of(side->buffer));
   }
   const std::string what = fmt::format("{} to {}", text_of(from.buffer), text_of(to.buffer));
+  TILERT_TRY(check_whole(from, to, what));
+  TILERT_TRY(check_whole(to, from, what));
   const bool known_from = from.extents.size() == from.offsets.size(), known_to = to.extents.size() == to.offsets.size();
   if (!known_from && !known_to) return make_error(Code::kInvalidProgram, "{}: give extents on one side", what);
   if (!known_from) TILERT_TRY(infer(from, to, what));
   if (!known_to) TILERT_TRY(infer(to, from, what));
   const auto a = without_units(from.extents), b = without_units(to.extents);
-  if (a != b && a.size() < b.size())
+  if (a != b && broadcasts(from.extents, to.extents))
     return refuse(Refusal::copy_broadcast_,
                   fmt::format("{}: {} to {}", what, shape_text(from.extents), shape_text(to.extents)));
   if (a != b)

@@ -178,8 +178,11 @@ tilert_expr Builder::constant(tilert_dtype dtype, uint64_t bits) {
 tilert_expr Builder::literal(tilert_dtype dtype, uint64_t bits) {
   return make<tilert_expr>("literal", [&]() -> Result<tilert_expr> {
     if (dtype == TILERT_BOOL && bits <= 1) return add_expr(program_->arena->boolean(bits != 0));
+    if (dtype == TILERT_UINT64 && bits >> 63)
+      return make_error(Code::kInvalidProgram, "the literal {} is beyond int64: write it as a float literal", bits);
+    if (dtype == TILERT_UINT64) return add_value(Value{nullptr, DType::int64, bits, {}});
     if (dtype != TILERT_INT64 && dtype != TILERT_F64)
-      return make_error(Code::kInvalidArgument, "a literal is given as int64, f64 or bool (0 or 1), not as dtype {}",
+      return make_error(Code::kInvalidArgument, "a literal is given as int64, uint64, f64 or bool (0 or 1), not as dtype {}",
                         dtype);
     return add_value(Value{nullptr, static_cast<DType>(dtype), bits, {}});
   });
@@ -227,38 +230,6 @@ Status Builder::unify(std::vector<Value>& values, size_t first, std::string_view
   return {};
 }
 
-// Literals among themselves: what is exact stays a literal.
-Result<Builder::Value> Builder::fold_literals(tilert_op op, const std::vector<Value>& values,
-                                              std::string_view name) const {
-  const auto refused = [&] {
-    return make_error(Code::kInvalidProgram, "{} of literals only: give one of them a dtype (a constant, or a cast)",
-                      name);
-  };
-  const Value& x = values[0];
-  if (x.literal == DType::f64) {
-    if (op == TILERT_OP_NEG) return Value{nullptr, DType::f64, x.bits ^ (uint64_t{1} << 63), {}};
-    return refused();
-  }
-  const auto a = static_cast<int64_t>(x.bits);
-  int64_t b = 0, out = 0;
-  if (values.size() == 2) {
-    if (values[1].literal != DType::int64) return refused();
-    b = static_cast<int64_t>(values[1].bits);
-  }
-  bool overflow = false;
-  switch (op) {
-    case TILERT_OP_NEG: overflow = __builtin_sub_overflow(int64_t{0}, a, &out); break;
-    case TILERT_OP_ADD: overflow = __builtin_add_overflow(a, b, &out); break;
-    case TILERT_OP_SUB: overflow = __builtin_sub_overflow(a, b, &out); break;
-    case TILERT_OP_MUL: overflow = __builtin_mul_overflow(a, b, &out); break;
-    case TILERT_OP_MIN: out = a < b ? a : b; break;
-    case TILERT_OP_MAX: out = a > b ? a : b; break;
-    default: return refused();
-  }
-  if (overflow) return make_error(Code::kInvalidProgram, "{} of {} and {} leaves int64", name, a, b);
-  return Value{nullptr, DType::int64, static_cast<uint64_t>(out), {}};
-}
-
 Result<ir::Expr> Builder::apply(tilert_op op, const std::vector<ir::Expr>& operands) {
   const Row& row = kRows[op - 1];
   ir::Arena& arena = *program_->arena;
@@ -297,6 +268,12 @@ Result<tilert_expr> Builder::do_op(tilert_op op, const tilert_expr* operands, ui
     TILERT_ASSIGN(values[i], value(operands[i], fmt::format("operand {} of {}", i, row.name)));
     life = shorter(life, values[i].life);
     literals_only = literals_only && !values[i].expr;
+  }
+  if (op == TILERT_OP_SELECT) {
+    const ir::Expr test = values[0].expr;
+    const bool literals = !values[1].expr && !values[2].expr;
+    if (literals && test && test->is_constant() && test->dtype == DType::boolean)
+      return add_value(test->bits ? values[1] : values[2]);
   }
   if (literals_only) {
     TILERT_ASSIGN(const Value folded, fold_literals(op, values, row.name));

@@ -67,6 +67,17 @@ bool hints_of(builder::Builder& b, const tilert_grid& grid, std::vector<tilert_h
   return true;
 }
 
+// What `make` gives in a builder of its own; its first error is the status.
+template <class F>
+tilert_status of_numbers(tilert_number* result, F&& make) noexcept {
+  if (!result) return TILERT_INVALID_ARGUMENT;
+  return guard(nullptr, [&]() -> Status {
+    builder::Builder b(nullptr);
+    TILERT_ASSIGN(*result, b.number_of(make(b)));
+    return {};
+  });
+}
+
 bool given(builder::Builder& b, const void* pointer, std::string_view name) {
   if (!pointer) b.fail("builder", make_error(Code::kInvalidArgument, "{} is NULL", name));
   return pointer != nullptr;
@@ -182,6 +193,23 @@ tilert_expr tilert_builder_reinterpret(tilert_builder* handle, tilert_dtype dtyp
 }
 tilert_dtype tilert_builder_dtype_of(tilert_builder* handle, tilert_expr x) noexcept {
   return on(handle, tilert_dtype{0}, [&](Builder& b) { return b.dtype_of(x); });
+}
+tilert_status tilert_number_op(tilert_op op, const tilert_number* operands, uint32_t count,
+                               tilert_number* result) noexcept {
+  if (!operands || count > 3) return TILERT_INVALID_ARGUMENT;
+  return capi::of_numbers(result, [&](Builder& b) {
+    tilert_expr ids[3] = {};
+    for (uint32_t i = 0; i < count; ++i) ids[i] = b.of_number(operands[i]);
+    return b.op(op, ids, count);
+  });
+}
+tilert_status tilert_number_cast(tilert_dtype dtype, const tilert_number* x, tilert_number* result) noexcept {
+  if (!x) return TILERT_INVALID_ARGUMENT;
+  return capi::of_numbers(result, [&](Builder& b) { return b.cast(dtype, b.of_number(*x), 0); });
+}
+tilert_status tilert_number_reinterpret(tilert_dtype dtype, const tilert_number* x, tilert_number* result) noexcept {
+  if (!x) return TILERT_INVALID_ARGUMENT;
+  return capi::of_numbers(result, [&](Builder& b) { return b.reinterpret(dtype, b.of_number(*x)); });
 }
 tilert_expr tilert_builder_let(tilert_builder* handle, tilert_expr value) noexcept {
   return on(handle, tilert_expr{}, [&](Builder& b) { return b.let(value); });

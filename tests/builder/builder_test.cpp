@@ -263,6 +263,90 @@ TEST(Builder, ASourceKernelKeepsAllThatItWasGiven) {
   EXPECT_TRUE(made.body.empty());
 }
 
+// What a copy between wholes of these shapes says; both are parameters where `tile` is none.
+std::string copied_whole(const std::vector<int64_t>& from, const std::vector<int64_t>& to, bool into_tile) {
+  Kit k;
+  const auto sizes = [&](const std::vector<int64_t>& list) {
+    std::vector<tilert_expr> out;
+    for (int64_t n : list) out.push_back(k.i(n));
+    return out;
+  };
+  const auto x = sizes(from), y = sizes(to);
+  const auto source = k.b.tensor("x", TILERT_IN, TILERT_F32, x.data(), static_cast<uint32_t>(x.size()), {});
+  const auto destination = k.b.tensor("y", TILERT_OUT, TILERT_F32, y.data(), static_cast<uint32_t>(y.size()), {});
+  k.kernel({k.i(1)});
+  if (into_tile) {
+    k.copy(k.at(source), k.at(k.tile(TILERT_FRAGMENT, TILERT_F32, to, "t")));
+  } else {
+    auto t = k.tile(TILERT_FRAGMENT, TILERT_F32, from, "t");
+    k.clear(k.at(t));
+    k.copy(k.at(t), k.at(destination));
+  }
+  k.b.end_kernel();
+  return k.message();
+}
+
+TEST(Whole, AParameterIsCopiedWholeOrNotAtAll) {
+  for (bool into_tile : {false, true}) {
+    EXPECT_EQ(copied_whole({64}, {64}, into_tile), "no error");
+    EXPECT_EQ(copied_whole({8, 64}, {8, 64}, into_tile), "no error");
+    EXPECT_EQ(copied_whole({64}, {1, 64}, into_tile), "no error");
+    EXPECT_EQ(copied_whole({1, 8, 64}, {8, 64}, into_tile), "no error");
+    EXPECT_THAT(copied_whole({64, 64}, {64}, into_tile),
+                testing::AllOf(HasSubstr("INVALID_PROGRAM"), HasSubstr("the shapes [64, 64] and [64] differ")));
+    EXPECT_THAT(copied_whole({64}, {128}, into_tile),
+                testing::AllOf(HasSubstr("INVALID_PROGRAM"), HasSubstr("the shapes [64] and [128] differ")));
+    EXPECT_THAT(copied_whole({64}, {32}, into_tile),
+                testing::AllOf(HasSubstr("INVALID_PROGRAM"), HasSubstr("the shapes [64] and [32] differ")));
+    EXPECT_THAT(copied_whole({32}, {64, 64}, into_tile),
+                testing::AllOf(HasSubstr("INVALID_PROGRAM"), HasSubstr("the shapes [32] and [64, 64] differ")));
+    if (into_tile)
+      EXPECT_THAT(copied_whole({int64_t{1} << 32}, {64}, into_tile), HasSubstr("the whole of x is [4294967296]: a region"));
+    EXPECT_THAT(copied_whole({64}, {64, 64}, into_tile),
+                testing::AllOf(HasSubstr("a copy that broadcasts"), HasSubstr("[64] to [64, 64]")));
+  }
+}
+
+// The literal that the operation gives, or its message.
+std::string folded(tilert_op op, std::initializer_list<tilert_number> operands) {
+  Kit k;
+  std::vector<tilert_expr> ids;
+  for (const tilert_number& n : operands) ids.push_back(k.b.of_number(n));
+  const tilert_expr made = k.b.op(op, ids.data(), static_cast<uint32_t>(ids.size()));
+  const auto number = k.b.number_of(made);
+  if (!number) return number.error().message;
+  const std::string dtype = tilert::dtype_text(static_cast<DType>(number->dtype)).data();
+  if (number->dtype == TILERT_F64) return fmt::format("{}", std::bit_cast<double>(number->bits));
+  return fmt::format("{}{}", number->typed ? dtype + " " : "", static_cast<int64_t>(number->bits));
+}
+
+TEST(Literals, IntegersFoldExactlyAndFloatsInDouble) {
+  const auto i = [](int64_t v) { return tilert_number{TILERT_INT64, 0, static_cast<uint64_t>(v)}; };
+  const auto f = [](double v) { return tilert_number{TILERT_F64, 0, std::bit_cast<uint64_t>(v)}; };
+  EXPECT_EQ(folded(TILERT_OP_MUL, {i(2), i(3)}), "6");
+  EXPECT_EQ(folded(TILERT_OP_SUB, {i(INT64_MIN + 1), i(1)}), "-9223372036854775808");
+  EXPECT_EQ(folded(TILERT_OP_DIV, {i(-7), i(2)}), "-4");
+  EXPECT_EQ(folded(TILERT_OP_DIV, {i(7), i(-2)}), "-4");
+  EXPECT_EQ(folded(TILERT_OP_MOD, {i(-7), i(3)}), "2");
+  EXPECT_EQ(folded(TILERT_OP_MOD, {i(7), i(-3)}), "-2");
+  EXPECT_EQ(folded(TILERT_OP_TRUNC_DIV, {i(-7), i(2)}), "-3");
+  EXPECT_EQ(folded(TILERT_OP_TRUNC_MOD, {i(-7), i(2)}), "-1");
+  EXPECT_EQ(folded(TILERT_OP_CEILDIV, {i(7), i(2)}), "4");
+  EXPECT_EQ(folded(TILERT_OP_CEILDIV, {i(-7), i(2)}), "-3");
+  EXPECT_EQ(folded(TILERT_OP_SHL, {i(-3), i(4)}), "-48");
+  EXPECT_EQ(folded(TILERT_OP_SHR, {i(-3), i(1)}), "-2");
+  EXPECT_EQ(folded(TILERT_OP_NOT, {i(5)}), "-6");
+  EXPECT_EQ(folded(TILERT_OP_LT, {i(-1), i(1)}), "bool 1");
+  EXPECT_EQ(folded(TILERT_OP_GE, {i(-1), i(1)}), "bool 0");
+  EXPECT_EQ(folded(TILERT_OP_ADD, {f(0.1), f(0.2)}), "0.30000000000000004");
+  EXPECT_EQ(folded(TILERT_OP_MUL, {i(3), f(0.5)}), "1.5");
+  EXPECT_EQ(folded(TILERT_OP_MAX, {f(1), f(2)}), "2");
+  EXPECT_EQ(folded(TILERT_OP_NEG, {f(0)}), "-0");
+  EXPECT_EQ(folded(TILERT_OP_FMA, {i(2), i(3), i(4)}), "10");
+  EXPECT_EQ(folded(TILERT_OP_GT, {f(1.5), i(1)}), "bool 1");
+  EXPECT_EQ(folded(TILERT_OP_SELECT, {{TILERT_BOOL, 1, 0}, f(1.5), i(3)}), "3");
+}
+
 TEST(Features, AreDoneOrRefusedWithAnAlternative) {
   EXPECT_TRUE(feature_status("gemm"));
   const Status scan = feature_status("scan");

@@ -28,7 +28,7 @@ struct Kit {
                        std::initializer_list<tilert_expr> shape) {
     return b.tensor(name, access, dtype, shape.begin(), static_cast<uint32_t>(shape.size()), {});
   }
-  tilert_buffer tile(tilert_scope scope, tilert_dtype dtype, std::initializer_list<int64_t> shape,
+  tilert_buffer tile(tilert_scope scope, tilert_dtype dtype, const std::vector<int64_t>& shape,
                      const char* name = nullptr) {
     std::vector<tilert_expr> sizes;
     for (int64_t n : shape) sizes.push_back(i(n));

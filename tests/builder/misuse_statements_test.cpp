@@ -111,6 +111,35 @@ INSTANTIATE_TEST_SUITE_P(
                         [](Scene& k) {
                           k.copy(k.at(k.s, {k.i(0), k.i(0)}, {k.i(1), k.i(64)}), k.at(k.f));
                         }},
+                    Row{"copy_whole_with_a_dim",
+                        {"INVALID_PROGRAM", "the whole of A is [N, 64], which is not known when built to be [8, 64]: "
+                                            "give indices, as A(0, 0)"},
+                        [](Scene& k) { k.copy(k.at(k.A), k.at(k.s)); }},
+                    Row{"copy_to_a_whole_with_a_dim",
+                        {"the whole of C is [N, 64]", "to be [8, 64]", "C(0, 0)"},
+                        [](Scene& k) { k.copy(k.at(k.s), k.at(k.C)); }},
+                    Row{"copy_wholes_with_a_dim",
+                        {"the whole of A is [N, 64], which is not known when built: give indices"},
+                        [](Scene& k) { k.copy(k.at(k.A), k.at(k.C)); }},
+                    Row{"region_extent_count",
+                        {"1 extent for 2 offsets of s, which has rank 2: give one for each dim"},
+                        [](Scene& k) {
+                          tilert_region part = k.at(k.s, {k.i(0), k.i(0)}, {k.i(8), k.i(64)});
+                          part.extent_count = 1;
+                          k.clear(part);
+                        }},
+                    Row{"unroll_too_long",
+                        {"unroll", "from 0 to 4097 by 1 is too long to unroll: at most 4096 iterations, or use serial"},
+                        [](Scene& k) {
+                          tilert_expr index{};
+                          k.b.begin_serial(TILERT_LOOP_UNROLL, k.i(0), k.i(4097), k.i(1), &index);
+                        }},
+                    Row{"unroll_too_long_down",
+                        {"from 5 to -9223372036854775808 by -1 is too long to unroll"},
+                        [](Scene& k) {
+                          tilert_expr index{};
+                          k.b.begin_serial(TILERT_LOOP_UNROLL, k.i(5), k.i(INT64_MIN), k.i(-1), &index);
+                        }},
                     Row{"copy_no_extents",
                         {"give extents on one side"},
                         [](Scene& k) {

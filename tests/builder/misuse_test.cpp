@@ -204,15 +204,44 @@ INSTANTIATE_TEST_SUITE_P(
             }},
         Row{"float_literal_too_big", {"outside f16"}, [](Scene& k) { k.fill(k.at(k.s), k.num(1e6)); }},
         Row{"literals_only",
-            {"LT of literals only"},
+            {"POW of literals only"},
             [](Scene& k) {
-              k.op(TILERT_OP_LT, {k.lit(1), k.lit(2)});
+              k.op(TILERT_OP_POW, {k.num(1), k.num(2)});
             }},
         Row{"literal_overflow",
-            {"leaves int64"},
+            {"ADD of 9223372036854775807 and 1 leaves int64"},
             [](Scene& k) {
               k.op(TILERT_OP_ADD, {k.lit(INT64_MAX), k.lit(1)});
             }},
+        Row{"literal_negated_overflow", {"leaves int64"}, [](Scene& k) { k.op(TILERT_OP_NEG, {k.lit(INT64_MIN)}); }},
+        Row{"literal_product_overflow",
+            {"leaves int64"},
+            [](Scene& k) {
+              k.op(TILERT_OP_MUL, {k.lit(INT64_MIN), k.lit(-1)});
+            }},
+        Row{"literal_shifted_out",
+            {"leaves int64"},
+            [](Scene& k) {
+              k.op(TILERT_OP_SHL, {k.lit(1), k.lit(63)});
+            }},
+        Row{"literal_shift_count",
+            {"SHR of the literal 1 by 64: shift by 0 to 63"},
+            [](Scene& k) {
+              k.op(TILERT_OP_SHR, {k.lit(1), k.lit(64)});
+            }},
+        Row{"literal_divided_by_zero",
+            {"DIV of the literals 7 and 0: the divisor is 0"},
+            [](Scene& k) {
+              k.op(TILERT_OP_DIV, {k.lit(7), k.lit(0)});
+            }},
+        Row{"literal_inexact_in_a_fold",
+            {"the literal 9007199254740993 is not exact in f64"},
+            [](Scene& k) {
+              k.op(TILERT_OP_ADD, {k.lit((int64_t{1} << 53) + 1), k.num(0.5)});
+            }},
+        Row{"literal_beyond_int64",
+            {"the literal 9223372036854775808 is beyond int64"},
+            [](Scene& k) { k.b.literal(TILERT_UINT64, uint64_t{1} << 63); }},
         Row{"arity",
             {"EXP takes 1 operand, not 2"},
             [](Scene& k) {
@@ -233,7 +262,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"constant_bits", {"do not fit i8"}, [](Scene& k) { k.b.constant(TILERT_INT8, 256); }},
         Row{"bool_bits", {"do not fit bool"}, [](Scene& k) { k.b.constant(TILERT_BOOL, 2); }},
         Row{"literal_dtype",
-            {"a literal is given as int64, f64 or bool"},
+            {"a literal is given as int64, uint64, f64 or bool"},
             [](Scene& k) { k.b.literal(TILERT_F32, 0); }},
         Row{"cast_flag",
             {"UNSUPPORTED", "casts that do not saturate"},
