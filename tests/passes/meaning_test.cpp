@@ -1,5 +1,7 @@
 // Every GPU pass gives a legal program of the same meaning: the interpreter gives the same before and after it, bit for bit on
-// integers and small-integer data, within rounding where floats are added in another order.
+// integers and small-integer data, within rounding where floats are added in another order. Programs that get warp roles
+// (roles.h) are followed up to the plan: once they are lowered, producer and consumers run at the same time, which the
+// device emulator's tests execute (tests/emulator, and the conformance cases on emulated devices).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -102,6 +104,33 @@ kernel "transpose" (%x) grid [div(add(%N, 31), 32)] {
 }
 )";
 
+// Gets roles where the target has them.
+const char kRows[] = R"(
+var %x block index
+var %k loop index
+buffer @A global bf16 [64, 128] in argument 0
+buffer @B global bf16 [64, 128] in argument 1
+buffer @C global f32 [64, 64] out argument 2
+buffer @a shared bf16 [64, 64]
+buffer @b shared bf16 [64, 64]
+buffer @acc fragment f32 [64, 64]
+parameter tensor @A "A"
+parameter tensor @B "B"
+parameter tensor @C "C"
+kernel "rows" (%x) grid [1] {
+  1: alloc @a
+  2: alloc @b
+  3: alloc @acc
+  4: fill @acc[0:64, 0:64] = f32(0x0)
+  8: for pipelined %k = 0 to 2 stages 2 {
+    5: copy @A[0:64, mul(%k, 64):64] -> @a[0:64, 0:64]
+    6: copy @B[0:64, mul(%k, 64):64] -> @b[0:64, 0:64]
+    7: gemm @a[0:64, 0:64], @b[0:64, 0:64], @acc[0:64, 0:64] trans_b accumulate true
+  }
+  9: copy @acc[0:64, 0:64] -> @C[0:64, 0:64]
+}
+)";
+
 std::vector<Example> examples() {
   std::vector<Example> all;
   for (DType dtype : {DType::f16, DType::bf16, DType::f32, DType::int8}) {
@@ -110,6 +139,7 @@ std::vector<Example> examples() {
     all.push_back({"large gemm " + name, ir::samples::gemm(dtype, 64, 64, 32), {64, 128, 96}});
     all.push_back({"odd gemm " + name, ir::samples::gemm(dtype, 48, 24, 16), {61, 24, 40}});
   }
+  all.push_back({"gemm of 128-byte rows", text(kRows), {}});
   all.push_back({"softmax", text(kSoftmax), {37}, 1e-5});
   all.push_back({"transpose", text(kShared), {45}});
   return all;
@@ -166,15 +196,21 @@ TEST_P(Meaning, IsKeptByEveryPass) {
   const auto target = parse_target(GetParam());
   ASSERT_TRUE(target);
   const PassContext context{*target, target->device_class, true};
+  int whole = 0, with_roles = 0;
   for (const Example& example : examples()) {
     Tensors want = tensors(example.program, example.dims);
     const Status reference = ir::interpret(example.program, want.arguments);
     ASSERT_TRUE(reference) << example.name << ": " << reference.error().message;
+    ++whole;
     for (const Pass& pass : gpu_passes()) {
       auto module = specialize(example.program, std::vector<DimChoice>(example.dims.size()));
       ASSERT_TRUE(module) << example.name << ": " << module.error().message;
       auto after = run_gpu_passes(std::move(*module), context, pass.name);
       ASSERT_TRUE(after) << example.name << " after " << pass.name << ": " << after.error().message;
+      if (after->plans[0].roles.on && pass.stage != ir::Stage::specialized) {
+        ++with_roles, --whole;
+        break;
+      }
       Tensors got = tensors(example.program, example.dims);
       const Status status = ir::interpret(after->program, got.arguments, {.threads = after->plans[0].threads});
       EXPECT_TRUE(status) << example.name << " after " << pass.name << ": " << status.error().message;
@@ -184,8 +220,11 @@ TEST_P(Meaning, IsKeptByEveryPass) {
       if (!found.empty()) break;
     }
   }
+  const bool has_roles = target->has(Feature::wgmma);
+  EXPECT_EQ(with_roles > 0, has_roles) << with_roles;
+  EXPECT_GE(whole, has_roles ? 6 : static_cast<int>(examples().size()));
 }
-INSTANTIATE_TEST_SUITE_P(Targets, Meaning, testing::Values("sm_80", "sm_89", "sm_120a"));
+INSTANTIATE_TEST_SUITE_P(Targets, Meaning, testing::Values("sm_80", "sm_89", "sm_90a", "sm_120a"));
 
 }  // namespace
 }  // namespace tilert::passes
