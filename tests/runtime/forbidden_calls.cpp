@@ -1,4 +1,4 @@
-// The interposed functions behind ForbiddenCalls: the program's own malloc, pthread_mutex_lock and getenv.
+// The interposed functions behind ForbiddenCalls: the program's own malloc, pthread locks and getenv.
 #include "runtime/forbidden_calls.h"
 
 #include <dlfcn.h>
@@ -54,18 +54,29 @@ void free(void* memory) {
   if (memory != nullptr) count(allocation_count);
   __libc_free(memory);
 }
-int pthread_mutex_lock(pthread_mutex_t* mutex) {
-  using Lock = int (*)(pthread_mutex_t*);
-  static std::atomic<Lock> real{nullptr};
-  Lock lock = real.load(std::memory_order_relaxed);
-  if (lock == nullptr) {
-    lock = reinterpret_cast<Lock>(dlsym(RTLD_NEXT, "pthread_mutex_lock"));
-    real.store(lock, std::memory_order_relaxed);
+// Counts, and calls the C library's own function of that name.
+#define TILERT_COUNTED_LOCK(name, T)                                       \
+  int name(T* lock) {                                                      \
+    using Lock = int (*)(T*);                                              \
+    static std::atomic<Lock> real{nullptr};                                \
+    Lock call = real.load(std::memory_order_relaxed);                      \
+    if (call == nullptr) {                                                 \
+      call = reinterpret_cast<Lock>(dlsym(RTLD_NEXT, #name));              \
+      real.store(call, std::memory_order_relaxed);                         \
+    }                                                                      \
+    count(lock_count);                                                     \
+    return call(lock);                                                     \
   }
-  count(lock_count);
-  return lock(mutex);
-}
-char* getenv(const char* name) {
+TILERT_COUNTED_LOCK(pthread_mutex_lock, pthread_mutex_t)
+TILERT_COUNTED_LOCK(pthread_mutex_trylock, pthread_mutex_t)
+TILERT_COUNTED_LOCK(pthread_rwlock_rdlock, pthread_rwlock_t)
+TILERT_COUNTED_LOCK(pthread_rwlock_wrlock, pthread_rwlock_t)
+TILERT_COUNTED_LOCK(pthread_rwlock_tryrdlock, pthread_rwlock_t)
+TILERT_COUNTED_LOCK(pthread_rwlock_trywrlock, pthread_rwlock_t)
+TILERT_COUNTED_LOCK(pthread_spin_lock, pthread_spinlock_t)
+#undef TILERT_COUNTED_LOCK
+
+static char* in_environment(const char* name) {
   count(environment_count);
   const size_t length = std::strlen(name);
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -73,6 +84,8 @@ char* getenv(const char* name) {
   }
   return nullptr;
 }
+char* getenv(const char* name) { return in_environment(name); }
+char* secure_getenv(const char* name) { return in_environment(name); }
 }
 #endif
 

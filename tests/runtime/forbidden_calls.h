@@ -1,4 +1,5 @@
-// Counts calls that a launch must not make, in every thread, while it lives: allocation, mutexes, the environment.
+// Counts calls that a launch must not make, in every thread, while it lives: allocation,
+// mutexes and shared mutexes, the environment.
 // In builds with a sanitizer, which has these functions for itself, nothing is counted and kCounting is false.
 #pragma once
 

@@ -1,7 +1,13 @@
 // What a launch must never do: allocate, lock, read the environment. And that it may be done from anywhere at once.
 #include <gtest/gtest.h>
 
+#include <pthread.h>
+
+#include <array>
 #include <atomic>
+#include <cstdlib>
+#include <mutex>
+#include <shared_mutex>
 #include <thread>
 
 #include "runtime/cpu_kernels.h"
@@ -36,15 +42,38 @@ class LaunchPath : public FakeCudaTest {
 
 TEST_F(LaunchPath, CountersCount) {
   if (!kCounting) GTEST_SKIP() << "a sanitizer has these functions for itself";
-  const ForbiddenCalls counted;
   std::mutex mutex;
-  { const std::lock_guard lock(mutex); }
-  auto* volatile memory = new int(1);
-  delete memory;
-  (void)getenv("HOME");
-  EXPECT_GE(counted.allocations(), 2);
-  EXPECT_EQ(counted.locks(), 1);
-  EXPECT_EQ(counted.environment_reads(), 1);
+  std::shared_mutex shared;
+  void* memory = nullptr;
+  const auto counts = [](auto&& act) {
+    const ForbiddenCalls counted;
+    act();
+    return std::array{counted.allocations(), counted.locks(), counted.environment_reads()};
+  };
+  using Counts = std::array<int, 3>;
+  const Counts allocation{1, 0, 0}, lock{0, 1, 0}, environment{0, 0, 1};
+  EXPECT_EQ(counts([] {}), Counts{});
+  auto* volatile number = static_cast<int*>(nullptr);
+  EXPECT_EQ(counts([&] { number = new int(1); }), allocation);
+  EXPECT_EQ(counts([&] { delete number; }), allocation);
+  for (void* (*make)() : {+[] { return malloc(16); }, +[] { return calloc(2, 8); }, +[] { return realloc(nullptr, 16); },
+                          +[] { return aligned_alloc(64, 64); }}) {
+    EXPECT_EQ(counts([&] { memory = make(); }), allocation);
+    EXPECT_EQ(counts([&] { free(memory); }), allocation);
+  }
+  EXPECT_EQ(counts([&] { (void)posix_memalign(&memory, 64, 64); }), allocation);
+  free(memory);
+  EXPECT_EQ(counts([&] { const std::lock_guard held(mutex); }), lock);
+  EXPECT_EQ(counts([&] { const std::unique_lock held(mutex, std::try_to_lock); }), lock);
+  EXPECT_EQ(counts([&] { const std::lock_guard held(shared); }), lock);
+  EXPECT_EQ(counts([&] { const std::shared_lock held(shared); }), lock);
+  EXPECT_EQ(counts([&] { const std::unique_lock held(shared, std::try_to_lock); }), lock);
+  EXPECT_EQ(counts([&] { const std::shared_lock held(shared, std::try_to_lock); }), lock);
+  pthread_spinlock_t spin;
+  ASSERT_EQ(pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE), 0);
+  EXPECT_EQ(counts([&] { pthread_spin_lock(&spin); }), lock);
+  EXPECT_EQ(counts([] { (void)getenv("HOME"); }), environment);
+  EXPECT_EQ(counts([] { (void)secure_getenv("HOME"); }), environment);
 }
 
 TEST_F(LaunchPath, ACudaLaunchIsClean) {
