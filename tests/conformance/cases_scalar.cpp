@@ -186,17 +186,22 @@ Scenario extrema(const Values& v) {
       [](const tl::Expr& a, const tl::Expr& b) { return tl::min_nan(a, b); },
   };
   const bool propagate = v["operation"] >= 2, least = v["operation"] % 2;
-  const Reals some = {1, -1, 0, INFINITY, -INFINITY, NAN, 3};
+  const auto wanted = [least](Real x, Real y) {
+    if (std::isnan(x) || std::isnan(y)) return std::isnan(x) ? y : x;
+    if (x == y) return std::signbit(x) == least ? x : y;  // -0 < +0
+    return (x < y) == least ? x : y;
+  };
+  const Reals some = {1, -1, 0, -Real{0}, INFINITY, -INFINITY, NAN, 3};
   Reals a, b, want;
   for (Real x : some)
     for (Real y : some) {
       a.push_back(x), b.push_back(y);
       const bool either = std::isnan(x) || std::isnan(y);
-      want.push_back(either && propagate ? Real(NAN) : least ? std::fmin(x, y) : std::fmax(x, y));
+      want.push_back(either && propagate ? Real(NAN) : wanted(x, y));
     }
   Scenario s;
   binary_program(s, v.dtype(), v.dtype(), static_cast<int64_t>(a.size()), list[v["operation"]]);
-  s.launch().input(v.dtype(), a).input(v.dtype(), b).output(v.dtype(), exactly(want));
+  s.launch().input(v.dtype(), a).input(v.dtype(), b).output(v.dtype(), exactly_signed(want));
   return s;
 }
 

@@ -30,6 +30,17 @@ Launch& Launch::placed(std::vector<int64_t> shape, std::vector<int64_t> strides)
   return *this;
 }
 
+Launch& Launch::again(int argument) {
+  Argument one = arguments[static_cast<size_t>(argument)];
+  one.same_as = argument;
+  arguments.push_back(std::move(one));
+  return *this;
+}
+Launch& Launch::null() {
+  arguments.back().null = true;
+  return *this;
+}
+
 Launch& Scenario::launch(std::vector<int64_t> dims) {
   launches.push_back({std::move(dims), {}});
   return launches.back();
@@ -101,6 +112,12 @@ std::vector<Want> exactly(const Reals& values) {
   std::vector<Want> out;
   out.reserve(values.size());
   for (Real v : values) out.push_back({v, 0, false});
+  return out;
+}
+
+std::vector<Want> exactly_signed(const Reals& values) {
+  std::vector<Want> out = exactly(values);
+  for (Want& want : out) want.sign = true;
   return out;
 }
 

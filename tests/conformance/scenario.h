@@ -18,6 +18,7 @@ struct Want {
   Real value = 0;
   Real tolerance = 0;
   bool untouched = false;
+  bool sign = false;  // of a zero: -0 is not +0
 };
 
 // An argument of a launch. `data` is storage order; outputs are poisoned before the launch, inputs must keep their bytes.
@@ -28,7 +29,9 @@ struct Argument {
   bool poisoned = false;         // an output: `data` only gives its size
   std::vector<Want> want;        // of an output or inout; empty: must keep its bytes
   std::vector<int64_t> shape, strides;  // passed where not empty
+  bool null = false;                    // its address is NULL
   size_t leading = 0;                   // of an input: zeros before `data`
+  int same_as = -1;                     // the memory of that earlier argument, which says what it must hold
 };
 
 struct Launch {
@@ -41,6 +44,10 @@ struct Launch {
   Launch& inout(tl::DType dtype, Reals data, std::vector<Want> want);
   // Of the last argument.
   Launch& placed(std::vector<int64_t> shape, std::vector<int64_t> strides);
+  // The memory of an earlier argument once more.
+  Launch& again(int argument);
+  // The address of the last argument is not given.
+  Launch& null();
 };
 
 struct Scenario {
@@ -53,6 +60,7 @@ struct Scenario {
   // Launches that must fail with `fails` before anything runs, and with these words.
   tilert_status fails = TILERT_OK;
   std::vector<std::string> words;
+  bool of_variants = false;  // about what was compiled: the interpreter has no say
   std::vector<std::pair<std::string, int64_t>> bind;  // dims given when compiled
   std::string language;  // of the source text in the programs: only back ends of this language run it
 
@@ -109,6 +117,7 @@ std::vector<Values> pairwise(const std::vector<Axis>& axes);
 
 // Expectations.
 std::vector<Want> exactly(const Reals& values);
+std::vector<Want> exactly_signed(const Reals& values);  // zeros with their sign
 std::vector<Want> untouched(size_t count);
 // |error| <= eps(out) * |reference| + 4 * eps(f32) * sqrt(terms) * size, size being the sum of the terms' magnitudes.
 std::vector<Want> nearly(tl::DType out, const Reals& values, const Reals& sizes, Real terms);
