@@ -146,14 +146,11 @@ class Check {
 };
 inline constexpr double kBf16 = 1.0 / 128, kF32 = 1.0 / 8388608;  // eps
 
-// Runs a sample's body; says why where it could not run: 77 where this build or machine has no way to, 2 for a fault.
+// Runs a sample's body; 2, and why, where it could not run.
 template <class F>
 int run(F body) {
   try {
     return body();
-  } catch (const tl::Exception& e) {
-    std::fprintf(stderr, "%s\n", e.what());
-    return e.error.status() == TILERT_UNSUPPORTED || e.error.status() == TILERT_UNAVAILABLE ? 77 : 2;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "%s\n", e.what());
     return 2;
