@@ -53,6 +53,96 @@ TL_DEV void tl_tma_store_2d(const tl_tensor_map& map, const void* src, int x, in
                ::"l"(&map), "r"(tl_address(src)), "r"(x), "r"(y) : "memory");
 }
 
+//@ tl_tma_load_1d
+TL_DEV void tl_tma_load_1d(void* dst, const tl_tensor_map& map, tl_u64* bar, int x) {
+  asm volatile("cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3}], [%2];"
+               ::"r"(tl_address(dst)), "l"(&map), "r"(tl_address(bar)), "r"(x) : "memory");
+}
+
+//@ tl_tma_load_3d
+TL_DEV void tl_tma_load_3d(void* dst, const tl_tensor_map& map, tl_u64* bar, int x, int y, int z) {
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];"
+               ::"r"(tl_address(dst)), "l"(&map), "r"(tl_address(bar)), "r"(x), "r"(y), "r"(z) : "memory");
+}
+
+//@ tl_tma_load_4d
+TL_DEV void tl_tma_load_4d(void* dst, const tl_tensor_map& map, tl_u64* bar, int x, int y, int z, int w) {
+  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];"
+               ::"r"(tl_address(dst)), "l"(&map), "r"(tl_address(bar)), "r"(x), "r"(y), "r"(z), "r"(w) : "memory");
+}
+
+//@ tl_tma_load_5d
+TL_DEV void tl_tma_load_5d(void* dst, const tl_tensor_map& map, tl_u64* bar, int x, int y, int z, int w, int v) {
+  asm volatile("cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6, %7}], [%2];"
+               ::"r"(tl_address(dst)), "l"(&map), "r"(tl_address(bar)), "r"(x), "r"(y), "r"(z), "r"(w), "r"(v) : "memory");
+}
+
+//@ tl_tma_store_1d
+TL_DEV void tl_tma_store_1d(const tl_tensor_map& map, const void* src, int x) {
+  asm volatile("cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%0, {%2}], [%1];"
+               ::"l"(&map), "r"(tl_address(src)), "r"(x) : "memory");
+}
+
+//@ tl_tma_store_3d
+TL_DEV void tl_tma_store_3d(const tl_tensor_map& map, const void* src, int x, int y, int z) {
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1];"
+               ::"l"(&map), "r"(tl_address(src)), "r"(x), "r"(y), "r"(z) : "memory");
+}
+
+//@ tl_tma_store_4d
+TL_DEV void tl_tma_store_4d(const tl_tensor_map& map, const void* src, int x, int y, int z, int w) {
+  asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];"
+               ::"l"(&map), "r"(tl_address(src)), "r"(x), "r"(y), "r"(z), "r"(w) : "memory");
+}
+
+//@ tl_tma_store_5d
+TL_DEV void tl_tma_store_5d(const tl_tensor_map& map, const void* src, int x, int y, int z, int w, int v) {
+  asm volatile("cp.async.bulk.tensor.5d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5, %6}], [%1];"
+               ::"l"(&map), "r"(tl_address(src)), "r"(x), "r"(y), "r"(z), "r"(w), "r"(v) : "memory");
+}
+
+//@ tl_tma_load_2d_multicast
+// To the same place of every block of the cluster whose bit is set in `blocks`; completes on the barrier of each.
+TL_DEV void tl_tma_load_2d_multicast(void* dst, const tl_tensor_map& map, tl_u64* bar, int x, int y, int blocks) {
+  asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1, {%3, %4}], [%2], %5;"
+               ::"r"(tl_address(dst)), "l"(&map), "r"(tl_address(bar)), "r"(x), "r"(y), "h"(static_cast<tl_u16>(blocks)) : "memory");
+}
+
+//@ tl_tma_add_2d
+// Adds shared memory to the map's box at (x, y), element by element.
+TL_DEV void tl_tma_add_2d(const tl_tensor_map& map, const void* src, int x, int y) {
+  asm volatile("cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.bulk_group [%0, {%2, %3}], [%1];"
+               ::"l"(&map), "r"(tl_address(src)), "r"(x), "r"(y) : "memory");
+}
+
+//@ tl_tma_store_wait
+// Until all but the newest Pending groups have been written.
+template <int Pending>
+TL_DEV void tl_tma_store_wait() { asm volatile("cp.async.bulk.wait_group %0;" ::"n"(Pending) : "memory"); }
+
+//@ tl_cluster_rank
+// Of this block in its cluster.
+TL_DEV int tl_cluster_rank() {
+  int rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
+//@ tl_cluster_barrier
+// Of all threads of the cluster; orders their accesses to each other's shared memory.
+TL_DEV void tl_cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
+
+//@ tl_mbarrier_arrive_cluster
+// On the barrier at the same place of another block of the cluster.
+TL_DEV void tl_mbarrier_arrive_cluster(tl_u64* bar, int rank) {
+  asm volatile(
+      "{\n.reg .b32 tl_remote;\nmapa.shared::cluster.u32 tl_remote, %0, %1;\n"
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [tl_remote];\n}"
+      ::"r"(tl_address(bar)), "r"(rank) : "memory");
+}
+
 //@ tl_tma_store_commit
 TL_DEV void tl_tma_store_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 

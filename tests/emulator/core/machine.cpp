@@ -15,7 +15,7 @@
 namespace tilert::emulator {
 namespace {
 
-thread_local Machine* machine = nullptr;
+__attribute__((tls_model("initial-exec"))) thread_local Machine* machine = nullptr;
 
 constexpr uint8_t kPoison = 0xff;  // NaN in every float, -1 in every integer
 constexpr uint8_t kCanary = 0x5c;

@@ -109,6 +109,14 @@ void tlemu_named_barrier(int id, int threads, int line) {
   gpu.meet(group, kNames[id], static_cast<uint64_t>(threads), nullptr, &order);
 }
 
+int tlemu_cluster_rank(void) { return static_cast<int>(Gpu::current().block().rank); }
+
+void tlemu_cluster_barrier(int line) {
+  Gpu& gpu = at(line);
+  if (gpu.cluster_group.arrived == 0) gpu.cluster_group.expected = static_cast<uint32_t>(gpu.threads().size());
+  gpu.meet(gpu.cluster_group, "the cluster's barrier", place_tag(line), nullptr, &order);
+}
+
 void tlemu_warp_sync(int line) { at(line).meet_warp("warp_sync", place_tag(line), nullptr, &order); }
 
 uint32_t tlemu_shuffle_xor(uint32_t value, int mask, int line) {

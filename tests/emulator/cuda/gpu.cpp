@@ -14,6 +14,7 @@ void Gpu::begin_cluster() {
   loads.clear();
   mbarriers.clear();
   register_waiters.threads.clear();
+  cluster_group = Group();
   registers.assign(warps().size(), 0);
   const size_t warpgroups = (warps().size() + 3) / 4;
   products.clear();

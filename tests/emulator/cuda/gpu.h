@@ -88,6 +88,7 @@ class Gpu : public Machine {
   std::vector<std::unique_ptr<WarpgroupProducts>> products;  // by warpgroup of the cluster
   std::vector<int> registers;          // by warp: as setmaxnreg left them; 0: as launched
   WaitList register_waiters;
+  Group cluster_group;
 
   void land_copies(ThreadCopies& of, size_t keep);
   void land_load(const TensorLoad& load);

@@ -45,20 +45,7 @@ void matrices(void* row, uint32_t* r, int count, int transposed, bool store, int
   gpu.meet_warp(name, static_cast<uint64_t>(line) << 1 | own.transposed, &own, store ? &move_matrices<true> : &move_matrices<false>);
 }
 
-struct Row {
-  const char* name;
-  int k;
-  Number a, b;
-  bool integer;
-};
-enum class Accumulator { f32, s32 };
-constexpr Row kRows[] = {
-#define EMULATOR_MMA(name, k, a, b, accumulator) {#name, k, Number::a, Number::b, Accumulator::accumulator == Accumulator::s32},
-#include "emulator/cuda/matrix.def"
-};
-
 struct Mma {
-  const Row* row;
   void* d;
   const uint32_t *a, *b;
 };
@@ -68,20 +55,20 @@ void accumulate(int32_t& d, int32_t x) { d = static_cast<int32_t>(static_cast<ui
 
 // g = lane / 4, t = lane % 4, E elements a register: A register r: row g + 8 (r % 2), k = t E + e + 4 E (r / 2);
 // B register r: column g, k = t E + e + 4 E r; D value v: row g + 8 (v / 2), column 2 t + v % 2.
-template <class T>
-void multiply(Group& group, const Row& row) {
-  alignas(64) T a[16][64], b[64][8], products[16][8];
-  const int per = 32 / number_bits(row.a), b_registers = row.k / (4 * per), a_registers = 2 * b_registers;
+template <class T, Number A, Number B, int K>
+void multiply(Machine&, Group& group) {
+  constexpr int per = 32 / number_bits(A), b_registers = K / (4 * per), a_registers = 2 * b_registers;
+  alignas(64) T a[16][K], b[K][8], products[16][8];
   const auto bytes = [](const uint32_t* r) { return reinterpret_cast<const uint8_t*>(r); };
   for (int lane = 0; lane < 32; ++lane) {
     const auto& own = *static_cast<Mma*>(group.arguments[static_cast<size_t>(lane)]);
     const int g = lane / 4, t = lane % 4;
-    for (int r = 0; r < a_registers; ++r) decode_elements(row.a, bytes(own.a + r), per, &a[g + 8 * (r % 2)][t * per + 4 * per * (r / 2)], 1);
-    for (int r = 0; r < b_registers; ++r) decode_elements(row.b, bytes(own.b + r), per, &b[t * per + 4 * per * r][g], 8);
+    for (int r = 0; r < a_registers; ++r) decode_run<A>(bytes(own.a + r), per, &a[g + 8 * (r % 2)][t * per + 4 * per * (r / 2)], 1);
+    for (int r = 0; r < b_registers; ++r) decode_run<B>(bytes(own.b + r), per, &b[t * per + 4 * per * r][g], 8);
   }
   for (int i = 0; i < 16; ++i) {
     T sums[8] = {};
-    for (int k = 0; k < row.k; ++k)
+    for (int k = 0; k < K; ++k)
       for (int j = 0; j < 8; ++j) sums[j] += a[i][k] * b[k][j];
     std::memcpy(products[i], sums, sizeof sums);
   }
@@ -91,11 +78,16 @@ void multiply(Group& group, const Row& row) {
   }
 }
 
-void run_mma(Machine&, Group& group) {
-  const Row& row = *static_cast<Mma*>(group.arguments[0])->row;
-  if (row.integer) multiply<int32_t>(group, row);
-  else multiply<float>(group, row);
-}
+struct Row {
+  const char* name;
+  void (*run)(Machine&, Group&);
+};
+typedef float f32;
+typedef int32_t s32;
+constexpr Row kRows[] = {
+#define EMULATOR_MMA(name, k, a, b, accumulator) {#name, &multiply<accumulator, Number::a, Number::b, k>},
+#include "emulator/cuda/matrix.def"
+};
 
 }  // namespace
 
@@ -118,8 +110,7 @@ void tlemu_stmatrix(void* row, const uint32_t* r, int count, int transposed, int
 
 void tlemu_mma(int shape, void* d, const uint32_t* a, const uint32_t* b, int line) {
   Gpu& gpu = at(line);
-  const Row& row = kRows[shape];
   if (gpu.warp().count != 32) gpu.fail(Fault::protocol, "a product in a warp that is not whole");
-  Mma own{&row, d, a, b};
-  gpu.meet_warp("mma.sync", static_cast<uint64_t>(line) << 8 | static_cast<uint64_t>(shape), &own, &run_mma);
+  Mma own{d, a, b};
+  gpu.meet_warp("mma.sync", static_cast<uint64_t>(line) << 8 | static_cast<uint64_t>(shape), &own, kRows[shape].run);
 }

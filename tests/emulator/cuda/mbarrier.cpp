@@ -84,6 +84,14 @@ void tlemu_mbarrier_arrive(void* bar, int line) {
   gpu.arrive(on, 1, 0);
 }
 
+void tlemu_mbarrier_arrive_cluster(void* bar, int rank, int line) {
+  Gpu& gpu = at(line);
+  if (rank < 0 || static_cast<size_t>(rank) >= gpu.blocks().size()) gpu.fail(Fault::protocol, "arrives in block " + std::to_string(rank) + " of its cluster");
+  Mbarrier& on = gpu.mbarrier(gpu.blocks()[static_cast<size_t>(rank)], gpu.shared(bar, 8, 8, "an mbarrier"), "arrives");
+  if (gpu.races()) gpu.races()->release(gpu.self(), on.arrived);
+  gpu.arrive(on, 1, 0);
+}
+
 void tlemu_mbarrier_wait(void* bar, int parity, int line) {
   Gpu& gpu = at(line);
   if (parity != 0 && parity != 1) gpu.fail(Fault::protocol, "waits for a phase of parity " + std::to_string(parity));

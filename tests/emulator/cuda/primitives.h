@@ -19,6 +19,8 @@ void tlemu_vector(const void* p, int bytes, int line);
 void tlemu_barrier(int line);
 void tlemu_named_barrier(int id, int threads, int line);
 void tlemu_warp_sync(int line);
+int tlemu_cluster_rank(void);
+void tlemu_cluster_barrier(int line);
 uint32_t tlemu_shuffle_xor(uint32_t value, int mask, int line);
 
 void tlemu_cp_async(void* to, const void* from, int bytes, int valid, int line);
@@ -34,8 +36,10 @@ void tlemu_mbarrier_init(void* bar, int arrivals, int line);
 void tlemu_mbarrier_init_fence(int line);
 void tlemu_mbarrier_expect(void* bar, int bytes, int line);
 void tlemu_mbarrier_arrive(void* bar, int line);
+void tlemu_mbarrier_arrive_cluster(void* bar, int rank, int line);
 void tlemu_mbarrier_wait(void* bar, int parity, int line);
 
+// `blocks`: a bit for each block of the cluster that receives; 0: the issuing one. `reduce`: a ReduceOp; -1: a store.
 void tlemu_tma_load(void* to, const void* map, void* bar, int rank, const int* at, uint32_t blocks, int line);
 void tlemu_tma_store(const void* map, const void* from, int rank, const int* at, int reduce, int line);
 void tlemu_tma_store_commit(int line);

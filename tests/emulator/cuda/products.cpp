@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "emulator/cuda/gpu.h"
 #include "emulator/cuda/primitives.h"
@@ -16,6 +17,15 @@ constexpr uint32_t kPoisonBits = 0xffffffff;
 WarpgroupProducts& own(Gpu& gpu) { return *gpu.products[gpu.self().warp / 4]; }
 WarpgroupProducts::PerWarp& own_warp(Gpu& gpu) { return own(gpu).warps[gpu.self().warp % 4]; }
 
+// Room for operands and a product; on the heap, since a library opened at run time gets little thread-local memory.
+struct Scratch {
+  float a[64 * 32], b[256 * 32];
+  alignas(64) uint8_t tile[64 * 256 * 4], columns[32 * 256 * 4];  // of floats or integers
+  static Scratch& own() {
+    static thread_local const std::unique_ptr<Scratch> room(new Scratch);
+    return *room;
+  }
+};
 uint64_t digest(const uint32_t* values, size_t count) {
   uint64_t out = 1469598103934665603ull;
   for (size_t i = 0; i < count; ++i) out = (out ^ values[i]) * 1099511628211ull;
@@ -78,7 +88,9 @@ void decode_registers(const Product& product, int depth, float* out) {
 template <class T>
 void add_products(Product& product, const float* a, const float* b, int depth) {
   const int n = product.form.n;
-  static thread_local T tile[64 * 256], columns[32 * 256];  // b transposed: the inner loop runs along N
+  Scratch& room = Scratch::own();
+  T* const tile = reinterpret_cast<T*>(room.tile);
+  T* const columns = reinterpret_cast<T*>(room.columns);  // b transposed: the inner loop runs along N
   for (int j = 0; j < n; ++j)
     for (int k = 0; k < depth; ++k) columns[k * n + j] = static_cast<T>(b[j * depth + k]);
   std::fill_n(tile, 64 * n, T());
@@ -108,7 +120,7 @@ std::string execute(Gpu& gpu, Product& product) {
   product.done = true;
   const ProductForm& form = product.form;
   const int depth = 256 / number_bits(form.type);
-  static thread_local float a[64 * 32], b[256 * 32];
+  float *const a = Scratch::own().a, *const b = Scratch::own().b;
   const Block& block = *product.lanes[0].thread->block;
   const auto untouched = [](const void*, size_t) {};
   if (form.from_registers) decode_registers(product, depth, a);
@@ -130,7 +142,7 @@ std::string note_reads(Gpu& gpu, WarpgroupProducts& of, const Product& product, 
   for (const ProductLane& lane : product.lanes) clock.join(races.clock(*lane.thread));
   const ProductForm& form = product.form;
   const int depth = 256 / number_bits(form.type);
-  static thread_local float values[256 * 32];
+  float* const values = Scratch::own().b;
   std::string wrong;
   const auto touch = [&](const uint8_t* address, size_t bytes) {
     if (wrong.empty())

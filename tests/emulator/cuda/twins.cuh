@@ -188,6 +188,79 @@ TL_DEV void tl_tma_store_2d(const tl_tensor_map& map, const void* src, int x, in
   tlemu_tma_store(&map, src, 2, at, -1, line);
 }
 
+//@ tl_tma_load_1d
+TL_DEV void tl_tma_load_1d(void* dst, const tl_tensor_map& map, tl_u64* bar, int x, int line = __builtin_LINE()) {
+  const int at[] = {x};
+  tlemu_tma_load(dst, &map, bar, 1, at, 0, line);
+}
+
+//@ tl_tma_store_1d
+TL_DEV void tl_tma_store_1d(const tl_tensor_map& map, const void* src, int x, int line = __builtin_LINE()) {
+  const int at[] = {x};
+  tlemu_tma_store(&map, src, 1, at, -1, line);
+}
+
+//@ tl_tma_load_3d
+TL_DEV void tl_tma_load_3d(void* dst, const tl_tensor_map& map, tl_u64* bar, int x, int y, int z, int line = __builtin_LINE()) {
+  const int at[] = {x, y, z};
+  tlemu_tma_load(dst, &map, bar, 3, at, 0, line);
+}
+
+//@ tl_tma_store_3d
+TL_DEV void tl_tma_store_3d(const tl_tensor_map& map, const void* src, int x, int y, int z, int line = __builtin_LINE()) {
+  const int at[] = {x, y, z};
+  tlemu_tma_store(&map, src, 3, at, -1, line);
+}
+
+//@ tl_tma_load_4d
+TL_DEV void tl_tma_load_4d(void* dst, const tl_tensor_map& map, tl_u64* bar, int x, int y, int z, int w, int line = __builtin_LINE()) {
+  const int at[] = {x, y, z, w};
+  tlemu_tma_load(dst, &map, bar, 4, at, 0, line);
+}
+
+//@ tl_tma_store_4d
+TL_DEV void tl_tma_store_4d(const tl_tensor_map& map, const void* src, int x, int y, int z, int w, int line = __builtin_LINE()) {
+  const int at[] = {x, y, z, w};
+  tlemu_tma_store(&map, src, 4, at, -1, line);
+}
+
+//@ tl_tma_load_5d
+TL_DEV void tl_tma_load_5d(void* dst, const tl_tensor_map& map, tl_u64* bar, int x, int y, int z, int w, int v, int line = __builtin_LINE()) {
+  const int at[] = {x, y, z, w, v};
+  tlemu_tma_load(dst, &map, bar, 5, at, 0, line);
+}
+
+//@ tl_tma_store_5d
+TL_DEV void tl_tma_store_5d(const tl_tensor_map& map, const void* src, int x, int y, int z, int w, int v, int line = __builtin_LINE()) {
+  const int at[] = {x, y, z, w, v};
+  tlemu_tma_store(&map, src, 5, at, -1, line);
+}
+
+//@ tl_tma_load_2d_multicast
+TL_DEV void tl_tma_load_2d_multicast(void* dst, const tl_tensor_map& map, tl_u64* bar, int x, int y, int blocks, int line = __builtin_LINE()) {
+  const int at[] = {x, y};
+  tlemu_tma_load(dst, &map, bar, 2, at, static_cast<tl_u32>(blocks), line);
+}
+
+//@ tl_tma_add_2d
+TL_DEV void tl_tma_add_2d(const tl_tensor_map& map, const void* src, int x, int y, int line = __builtin_LINE()) {
+  const int at[] = {x, y};
+  tlemu_tma_store(&map, src, 2, at, 0, line);
+}
+
+//@ tl_tma_store_wait
+template <int Pending>
+TL_DEV void tl_tma_store_wait(int line = __builtin_LINE()) { tlemu_tma_store_wait(Pending, 0, line); }
+
+//@ tl_cluster_rank
+TL_DEV int tl_cluster_rank() { return tlemu_cluster_rank(); }
+
+//@ tl_cluster_barrier
+TL_DEV void tl_cluster_barrier(int line = __builtin_LINE()) { tlemu_cluster_barrier(line); }
+
+//@ tl_mbarrier_arrive_cluster
+TL_DEV void tl_mbarrier_arrive_cluster(tl_u64* bar, int rank, int line = __builtin_LINE()) { tlemu_mbarrier_arrive_cluster(bar, rank, line); }
+
 //@ tl_tma_store_commit
 TL_DEV void tl_tma_store_commit(int line = __builtin_LINE()) { tlemu_tma_store_commit(line); }
 

@@ -22,7 +22,8 @@ double seconds = 0;
 thread_local std::string last_report;
 
 std::string run_once(const DriverLaunch& of, size_t number, const LoadedKernel& kernel, const KernelText& text, const Schedule& schedule, bool with_races) {
-  static thread_local Gpu gpu;
+  static thread_local const std::unique_ptr<Gpu> own(new Gpu);  // on the heap: thread-local memory is scarce
+  Gpu& gpu = *own;
   alignas(64) uint8_t bytes[4096] = {};
   for (size_t i = 0; i < kernel.sizes.size(); ++i) std::memcpy(bytes + kernel.offsets[i], of.parameters[i], kernel.sizes[i]);
   Launch launch;
