@@ -12,7 +12,7 @@
 namespace tilert::random {
 namespace {
 
-constexpr uint8_t kPoison[] = {0xff, 0xa5, 1};  // floats (a NaN), integers, bool
+constexpr uint8_t kPoison[] = {0xff, 0xa5, 0xa5};  // floats (a NaN), integers, bool (none)
 
 uint64_t seed_of(const Case& c, const std::string& name) {
   uint64_t hash = c.seed;
