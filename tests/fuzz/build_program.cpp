@@ -101,6 +101,8 @@ class Calls {
   }
   int32_t code(uint32_t n) { return in_.wild() ? static_cast<int32_t>(in_.wide()) : static_cast<int32_t>(in_.below(n)); }
 
+  int32_t code_from_1(uint32_t n) { return static_cast<int32_t>(static_cast<uint32_t>(code(n)) + 1); }
+
   struct Place {
     tilert_region region{};
     tilert_expr offsets[8], extents[8];
@@ -136,7 +138,7 @@ class Calls {
     o.alignment = in_.below(2) ? 0 : static_cast<uint32_t>(code(64));
     o.flags = in_.below(4) ? 0 : static_cast<uint32_t>(code(4));
     const std::string name = "T" + std::to_string(names_++);
-    const int32_t access = 1 + code(3);
+    const int32_t access = code_from_1(3);
     const tilert_dtype type = dtype();
     const uint32_t rank = in_.below(4);
     const tilert_tensor t = tilert_builder_tensor(b_, name.c_str(), access, type, list(rank, in_.below(2)), rank, sized(o));
@@ -148,7 +150,7 @@ class Calls {
   }
   void buffer() {
     tilert_buffer_options o{};
-    const tilert_scope scope = 1 + code(4);
+    const tilert_scope scope = code_from_1(4);
     const uint32_t rank = scope == TILERT_VAR ? 0 : 1 + in_.below(3);
     const tilert_dtype type = dtype();
     const tilert_buffer t = tilert_builder_buffer(b_, scope, type, list(rank, true), rank, sized(o));
@@ -161,7 +163,7 @@ class Calls {
                       : tilert_builder_literal(b_, type, in_.wild() ? in_.wide() : in_.below(8)));
   }
   void op() {
-    const int32_t which = 1 + code(47);
+    const int32_t which = code_from_1(47);
     const uint32_t count = which >= 45 && which <= 46 ? 3 : which >= 24 && which <= 44 ? 1 : 2;
     keep(tilert_builder_op(b_, which, list(count, false), in_.wild() ? in_.below(6) : count));
   }
@@ -211,11 +213,11 @@ class Calls {
     fill_place(from, false), fill_place(to, false);
     tilert_reduce_options o{};
     o.flags = in_.below(2);
-    tilert_builder_reduce(b_, 1 + code(13), &from.region, &to.region, static_cast<uint32_t>(code(3)), sized(o));
+    tilert_builder_reduce(b_, code_from_1(13), &from.region, &to.region, static_cast<uint32_t>(code(3)), sized(o));
   }
   void kernel() {
     tilert_hint hints[2] = {};
-    for (tilert_hint& h : hints) h.struct_size = sizeof h, h.kind = 1 + code(9), h.value = code(200);
+    for (tilert_hint& h : hints) h.struct_size = sizeof h, h.kind = code_from_1(9), h.value = code(200);
     tilert_grid g{};
     g.struct_size = in_.wild() ? in_.next() % sizeof g : sizeof g;
     g.rank = 1 + in_.below(3);
@@ -236,7 +238,7 @@ class Calls {
   void serial() {
     tilert_expr index{};
     const tilert_expr begin = in_.below(2) ? tilert_expr{} : expr(), end = small(), step = in_.below(2) ? tilert_expr{} : expr();
-    tilert_builder_begin_serial(b_, 1 + code(2), begin, end, step, &index);
+    tilert_builder_begin_serial(b_, code_from_1(2), begin, end, step, &index);
     opened(tilert_builder_end_serial, &index, 1);
   }
   void pipelined() {

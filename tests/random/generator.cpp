@@ -25,7 +25,7 @@ size_t Generator::tensor(DType dtype, ir::Direction direction, std::vector<Tenso
   for (const TensorDim& d : dims) b.shape.push_back(d.size);
   b.direction = direction;
   b.parameter = static_cast<int32_t>(case_.program.parameters.size());
-  if (dice_.chance(10)) b.alignment = std::max(dtype_bytes(dtype), dice_.of({4, 8, 32}));
+  if (dice_.chance(10)) b.alignment = std::max(dtype_bytes(dtype), dice_.of({4, 8}));
   const bool aliases = b.may_alias = dice_.chance(10);
   if (!dims.empty() && dice_.chance(15)) {  // rows with a gap
     b.strides.resize(dims.size());

@@ -41,6 +41,15 @@ TEST_P(Seeds, GiveTheSameOnEveryBackEnd) {
 }
 INSTANTIATE_TEST_SUITE_P(Part, Seeds, testing::Range<uint64_t>(0, 4));
 
+class Emulated : public testing::TestWithParam<const char*> {};
+
+TEST_P(Emulated, DevicesGiveTheSame) {
+  const CampaignResult result = run_campaign({200, 6, {GetParam()}});
+  ASSERT_EQ(result.why_not, "");
+  for (const Finding& finding : result.findings) ADD_FAILURE() << told(finding);
+}
+INSTANTIATE_TEST_SUITE_P(Device, Emulated, testing::Values("emulated:sm_80", "emulated:sm_90a"));
+
 TEST(Nvrtc, CompilesRandomPrograms) {
   if (auto nvrtc = open_nvrtc(); !nvrtc) GTEST_SKIP() << nvrtc.error().message;
   const CampaignResult result = run_campaign({100, 4, {"nvrtc:sm_80", "nvrtc:sm_90a"}});
