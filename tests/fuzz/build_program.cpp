@@ -34,10 +34,10 @@ class Calls {
 
   void step() {
     static constexpr void (Calls::*kCalls[])() = {
-        &Calls::dim,    &Calls::tensor, &Calls::scalar,   &Calls::buffer,    &Calls::number, &Calls::constant,
-        &Calls::op,     &Calls::op,     &Calls::cast,     &Calls::let,       &Calls::load,   &Calls::store,
-        &Calls::copy,   &Calls::fill,   &Calls::gemm,     &Calls::reduce,    &Calls::kernel, &Calls::parallel,
-        &Calls::serial, &Calls::branch, &Calls::pipelined, &Calls::end,      &Calls::end,    &Calls::source};
+        &Calls::dim,    &Calls::tensor, &Calls::scalar,    &Calls::buffer, &Calls::number, &Calls::constant,
+        &Calls::op,     &Calls::op,     &Calls::cast,      &Calls::let,    &Calls::load,   &Calls::store,
+        &Calls::copy,   &Calls::fill,   &Calls::gemm,      &Calls::reduce, &Calls::kernel, &Calls::parallel,
+        &Calls::serial, &Calls::branch, &Calls::pipelined, &Calls::end,    &Calls::end,    &Calls::source};
     (this->*kCalls[in_.below(sizeof kCalls / sizeof kCalls[0])])();
   }
 
@@ -90,16 +90,21 @@ class Calls {
     }
   }
   tilert_expr small() { return in_.wild() ? expr() : tilert_builder_index(b_, 1 + in_.below(16)); }
-  void keep(tilert_expr e) { if (e.serial) exprs_.push_back(e); }
+  void keep(tilert_expr e) {
+    if (e.serial) exprs_.push_back(e);
+  }
   const tilert_expr* list(uint32_t count, bool sizes) {
     for (uint32_t i = 0; i < count && i < 9; ++i) room_[i] = sizes ? small() : expr();
     return in_.wild() ? nullptr : room_;
   }
   tilert_dtype dtype() {
-    static constexpr tilert_dtype kUsual[] = {TILERT_BOOL, TILERT_INT8, TILERT_INT32, TILERT_INT64, TILERT_F16, TILERT_BF16, TILERT_F32};
+    static constexpr tilert_dtype kUsual[] = {TILERT_BOOL, TILERT_INT8, TILERT_INT32, TILERT_INT64,
+                                              TILERT_F16,  TILERT_BF16, TILERT_F32};
     return in_.wild() ? static_cast<tilert_dtype>(in_.next()) : kUsual[in_.below(7)];
   }
-  int32_t code(uint32_t n) { return in_.wild() ? static_cast<int32_t>(in_.wide()) : static_cast<int32_t>(in_.below(n)); }
+  int32_t code(uint32_t n) {
+    return in_.wild() ? static_cast<int32_t>(in_.wide()) : static_cast<int32_t>(in_.below(n));
+  }
 
   int32_t code_from_1(uint32_t n) { return static_cast<int32_t>(static_cast<uint32_t>(code(n)) + 1); }
 
@@ -108,14 +113,17 @@ class Calls {
     tilert_expr offsets[8], extents[8];
   };
   void fill_place(Place& p, bool element) {
-    if (in_.below(3) == 0) p.region.tensor = pick(tensors_);
-    else p.region.buffer = pick(buffers_);
+    if (in_.below(3) == 0)
+      p.region.tensor = pick(tensors_);
+    else
+      p.region.buffer = pick(buffers_);
     p.region.rank = in_.below(element ? 3 : 4);
     for (uint32_t i = 0; i < p.region.rank; ++i) p.offsets[i] = expr(), p.extents[i] = small();
     if (p.region.rank) p.region.offsets = p.offsets;
     if (p.region.rank && !element && in_.below(3)) p.region.extents = p.extents;
-    if (in_.wild()) p.region.rank = in_.next(), p.region.offsets = p.region.rank > 8 ? nullptr : p.offsets,
-                    p.region.extents = nullptr;
+    if (in_.wild())
+      p.region.rank = in_.next(), p.region.offsets = p.region.rank > 8 ? nullptr : p.offsets,
+      p.region.extents = nullptr;
   }
   template <class T>
   const T* sized(T& options) {
@@ -141,7 +149,8 @@ class Calls {
     const int32_t access = code_from_1(3);
     const tilert_dtype type = dtype();
     const uint32_t rank = in_.below(4);
-    const tilert_tensor t = tilert_builder_tensor(b_, name.c_str(), access, type, list(rank, in_.below(2)), rank, sized(o));
+    const tilert_tensor t =
+        tilert_builder_tensor(b_, name.c_str(), access, type, list(rank, in_.below(2)), rank, sized(o));
     if (t.serial) tensors_.push_back(t);
   }
   void scalar() {
@@ -169,7 +178,8 @@ class Calls {
   }
   void cast() {
     const tilert_dtype type = dtype();
-    keep(in_.below(4) ? tilert_builder_cast(b_, type, expr(), in_.wild()) : tilert_builder_reinterpret(b_, type, expr()));
+    keep(in_.below(4) ? tilert_builder_cast(b_, type, expr(), in_.wild())
+                      : tilert_builder_reinterpret(b_, type, expr()));
   }
   void let() { keep(tilert_builder_let(b_, expr())); }
   void load() {
@@ -196,8 +206,10 @@ class Calls {
   void fill() {
     Place p;
     fill_place(p, false);
-    if (in_.below(2)) tilert_builder_clear(b_, &p.region);
-    else tilert_builder_fill(b_, &p.region, expr());
+    if (in_.below(2))
+      tilert_builder_clear(b_, &p.region);
+    else
+      tilert_builder_fill(b_, &p.region, expr());
   }
   void gemm() {
     Place a, b, c;
@@ -237,7 +249,8 @@ class Calls {
   }
   void serial() {
     tilert_expr index{};
-    const tilert_expr begin = in_.below(2) ? tilert_expr{} : expr(), end = small(), step = in_.below(2) ? tilert_expr{} : expr();
+    const tilert_expr begin = in_.below(2) ? tilert_expr{} : expr(), end = small(),
+                      step = in_.below(2) ? tilert_expr{} : expr();
     tilert_builder_begin_serial(b_, code_from_1(2), begin, end, step, &index);
     opened(tilert_builder_end_serial, &index, 1);
   }

@@ -1,5 +1,5 @@
-// The seeds of each fuzzer and what once crashed it, and a few changes of each, through the same functions: in every kind
-// of build, without libFuzzer.
+// The seeds of each fuzzer and what once crashed it, and a few changes of each, through the same functions: in every
+// kind of build, without libFuzzer.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,8 +44,11 @@ TEST_P(Seeds, ComeBackCutAndChanged) {
       Input input = seed;
       for (size_t edits = 1 + below(3); edits > 0 && !input.empty(); --edits) {
         const size_t at = below(input.size());
-        if (below(3) == 0) input.erase(input.begin() + static_cast<std::ptrdiff_t>(at), input.begin() + static_cast<std::ptrdiff_t>(std::min(input.size(), at + 1 + below(20))));
-        else input[at] = static_cast<uint8_t>(below(2) ? below(256) : input[below(input.size())]);
+        if (below(3) == 0)
+          input.erase(input.begin() + static_cast<std::ptrdiff_t>(at),
+                      input.begin() + static_cast<std::ptrdiff_t>(std::min(input.size(), at + 1 + below(20))));
+        else
+          input[at] = static_cast<uint8_t>(below(2) ? below(256) : input[below(input.size())]);
       }
       if (below(8) == 0) input.resize(below(input.size() + 1));
       GetParam().run(input.data(), input.size());

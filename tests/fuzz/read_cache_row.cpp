@@ -26,8 +26,10 @@ void read_cache_row(const uint8_t* data, size_t size) {
   for (EntryKind kind : {EntryKind::binary, EntryKind::index}) read(kind, key, row);
   if (size < kHeaderSize) return;
   std::memcpy(key.data(), row.data() + kKeyAt, key.size());
-  const Digest digest =
-      Sha256().update(std::string_view(row).substr(0, kDigestAt)).update(std::string_view(row).substr(kHeaderSize)).finish();
+  const Digest digest = Sha256()
+                            .update(std::string_view(row).substr(0, kDigestAt))
+                            .update(std::string_view(row).substr(kHeaderSize))
+                            .finish();
   std::memcpy(row.data() + kDigestAt, digest.data(), digest.size());
   for (EntryKind kind : {EntryKind::binary, EntryKind::index}) read(kind, key, row);
 }

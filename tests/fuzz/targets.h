@@ -1,5 +1,5 @@
-// Entry functions that take any bytes and must come back: what libFuzzer drives (fuzz_*), and what test_fuzz replays with
-// the seeds and former crashers of seeds/. A broken promise ends the process with a line that says which.
+// Entry functions that take any bytes and must come back: what libFuzzer drives (fuzz_*), and what test_fuzz replays
+// with the seeds and former crashers of seeds/. A broken promise ends the process with a line that says which.
 #pragma once
 
 #include <cstddef>

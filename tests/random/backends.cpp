@@ -82,7 +82,8 @@ class Passes : public Backend {
       if (c.program.parameters[i].kind == ir::Parameter::Kind::scalar)
         arguments.parameters.back().scalar = ir::load_element(DType::int64, got[i].data());
     }
-    for (size_t k = 0; k < lowered->plans.size(); ++k) lowered->program.kernels[k].hints.threads = lowered->plans[k].threads;
+    for (size_t k = 0; k < lowered->plans.size(); ++k)
+      lowered->program.kernels[k].hints.threads = lowered->plans[k].threads;
     const Status done = ir::interpret(lowered->program, arguments);
     if (!done) return "interpreted after " + stage + ": " + done.error().message;
     const std::string found = difference(c, want, got);
@@ -97,7 +98,8 @@ class Passes : public Backend {
 // A kernel of the case for a target.
 class Request {
  public:
-  Request(const Case& c, tilert_context* context, const char* target) : scenario_(scenario_of(c)), request_(scenario_, target) {
+  Request(const Case& c, tilert_context* context, const char* target)
+      : scenario_(scenario_of(c)), request_(scenario_, target) {
     auto program = tl::Program::parse(ir::print(c.program));
     if (!program) {
       error_ = "parse: " + program.error().text();
@@ -192,7 +194,8 @@ class OnMachine : public Backend {
       conformance::Argument a{dtype};
       a.poisoned = b.direction == ir::Direction::out;
       for (size_t at = 0; at < data[i].size(); at += width) {
-        const uint64_t before = ir::load_element(b.dtype, &data[i][at]), after = ir::load_element(b.dtype, &want[i][at]);
+        const uint64_t before = ir::load_element(b.dtype, &data[i][at]),
+                       after = ir::load_element(b.dtype, &want[i][at]);
         const bool kept = std::memcmp(&data[i][at], &want[i][at], width) == 0;
         a.data.push_back(a.poisoned ? 0 : conformance::decode(dtype, before));
         if (b.direction != ir::Direction::in)

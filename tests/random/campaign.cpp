@@ -113,8 +113,10 @@ Bench::Bench(const std::vector<std::string>& names) {
     const BackendRow* found = nullptr;
     for (const BackendRow& row : all_backends())
       if (row.name == name) found = &row;
-    if (found) seats_.push_back({found, nullptr});
-    else unknown_ = "there is no back end '" + name + "'";
+    if (found)
+      seats_.push_back({found, nullptr});
+    else
+      unknown_ = "there is no back end '" + name + "'";
   }
 }
 

@@ -38,14 +38,14 @@ struct Campaign {
   uint64_t first = 0;
   uint64_t count = 1;
   std::vector<std::string> backends;
-  int seconds = 60;        // that one case may take
+  int seconds = 60;  // that one case may take
   size_t max_findings = 10;
 };
 struct CampaignResult {
   uint64_t done = 0;
   std::vector<Finding> findings;
   Coverage coverage;
-  std::string why_not;     // a back end that is not here
+  std::string why_not;  // a back end that is not here
 };
 CampaignResult run_campaign(const Campaign& campaign);
 

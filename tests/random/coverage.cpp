@@ -11,8 +11,8 @@ namespace {
 
 using ir::Stmt;
 
-const char* const kNames[] = {"alloc", "copy", "fill", "gemm", "reduce", "parallel", "for", "if",
-                              "let", "store", "inline", "move", "call", "group"};
+const char* const kNames[] = {"alloc", "copy", "fill",  "gemm",   "reduce", "parallel", "for",
+                              "if",    "let",  "store", "inline", "move",   "call",     "group"};
 
 struct Counter {
   const Case& c;
@@ -32,7 +32,8 @@ struct Counter {
   void of(const ir::Gemm& n) {
     to.add("gemm " + kind(n.a.buffer) + " x " + kind(n.b.buffer) + " -> " + kind(n.c.buffer));
     to.add(fmt::format("gemm trans {}{}", n.trans_a ? "a" : "-", n.trans_b ? "b" : "-"));
-    to.add(n.accumulate->is_constant() ? n.accumulate->bits ? "gemm accumulates" : "gemm overwrites" : "gemm accumulates by a condition");
+    to.add(n.accumulate->is_constant() ? n.accumulate->bits ? "gemm accumulates" : "gemm overwrites"
+                                       : "gemm accumulates by a condition");
     to.add("gemm split " + std::string(ir::word(n.split)));
   }
   void of(const ir::Reduce& n) {
@@ -40,7 +41,9 @@ struct Counter {
     to.add(n.accumulate ? "reduce accumulates" : "reduce overwrites");
   }
   void of(const ir::Parallel& n) { to.add(fmt::format("parallel of {} dims", n.vars.size())); }
-  void of(const ir::For& n) { to.add(fmt::format("for {}{}", ir::word(n.kind), n.step == 1 ? "" : " by another step")); }
+  void of(const ir::For& n) {
+    to.add(fmt::format("for {}{}", ir::word(n.kind), n.step == 1 ? "" : " by another step"));
+  }
   void of(const ir::If&) { to.add("if"); }
   void of(const ir::Let& n) { to.add(n.value ? "let of a value" : "load " + kind(n.read.buffer)); }
   void of(const ir::Store& n) { to.add("store " + kind(n.to.buffer)); }
@@ -77,8 +80,10 @@ void Coverage::note_plan(const std::string& target, const passes::KernelPlan& pl
   }
   for (const auto& [ordinal, ring] : plan.rings)
     fired(ring.stages > 1 ? fmt::format("ring of {} stages", ring.stages) : "no ring: " + ring.reason);
-  if (plan.roles.on) fired("roles");
-  else if (!plan.roles.reason.empty()) fired("no roles: " + plan.roles.reason);
+  if (plan.roles.on)
+    fired("roles");
+  else if (!plan.roles.reason.empty())
+    fired("no roles: " + plan.roles.reason);
   if (!plan.partial.empty()) fired("partial sums");
   if (!plan.notes.empty()) fired("conversion or note");
 }

@@ -162,9 +162,8 @@ bool Generator::use_of(size_t tile) {
       case 1: done = gemm(tile); break;
       case 2: done = reduce(tile); break;
       case 3: {
-        const auto target = some_place([&](const Place& p) {
-          return p.id != places_[tile].id && p.scope == Scope::fragment && p.written;
-        });
+        const auto target = some_place(
+            [&](const Place& p) { return p.id != places_[tile].id && p.scope == Scope::fragment && p.written; });
         done = parallel(target, tile);
         break;
       }
@@ -209,9 +208,8 @@ bool Generator::scalar_let() {
 }
 
 bool Generator::scalar_store() {
-  const auto to = some_place([&](const Place& p) {
-    return (p.written && !p.is_tensor()) || (p.is_tensor() && p.home);
-  });
+  const auto to =
+      some_place([&](const Place& p) { return (p.written && !p.is_tensor()) || (p.is_tensor() && p.home); });
   if (!to) return false;
   const Place p = places_[*to];
   add(ir::Store{ir::Access{p.id, *read_index(*to)}, bounded_value(p.dtype, p.direct).e});

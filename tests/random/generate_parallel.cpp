@@ -1,5 +1,5 @@
-// Element-wise loops. Within one, an element that a point writes is touched by that point alone: what the loop stores to
-// is read at the stored place only.
+// Element-wise loops. Within one, an element that a point writes is touched by that point alone: what the loop stores
+// to is read at the stored place only.
 #include "random/generator_impl.h"
 
 namespace tilert::random {
@@ -39,9 +39,12 @@ std::optional<Generator::Target> Generator::target_of(size_t place, const std::v
     taken[d] = true;
     Expr at = points_[v].e;
     const int64_t rest = room(d) - e;
-    if (rest > 0 && dice_.chance(50)) at = op(Op::add, at, idx(dice_.from(0, rest)));
-    else if (e > 1 && room(d) >= 2 * e - 1 && dice_.chance(40)) at = op(Op::mul, at, idx(2));
-    else if (dice_.chance(12)) at = op(Op::sub, idx(e - 1), at);
+    if (rest > 0 && dice_.chance(50))
+      at = op(Op::add, at, idx(dice_.from(0, rest)));
+    else if (e > 1 && room(d) >= 2 * e - 1 && dice_.chance(40))
+      at = op(Op::mul, at, idx(2));
+    else if (dice_.chance(12))
+      at = op(Op::sub, idx(e - 1), at);
     if (p.is_tensor() && p.home && p.dims[d].grid >= 0) {
       const GridDim& g = grid_[static_cast<size_t>(p.dims[d].grid)];
       at = op(Op::add, op(Op::mul, case_.program.var(g.var), idx(g.tile)), at);
@@ -53,7 +56,8 @@ std::optional<Generator::Target> Generator::target_of(size_t place, const std::v
   const std::vector<IndexVar> all = std::move(indices_);  // the other indices are the same for every point
   indices_.clear();
   for (const IndexVar& v : all)
-    if (std::none_of(points_.begin(), points_.end(), [&](const IndexVar& q) { return q.e == v.e; })) indices_.push_back(v);
+    if (std::none_of(points_.begin(), points_.end(), [&](const IndexVar& q) { return q.e == v.e; }))
+      indices_.push_back(v);
   for (size_t d = 0; d < p.rank(); ++d) {
     if (out.at[d]) continue;
     if (p.is_tensor() && p.home && p.dims[d].grid >= 0) {
@@ -127,7 +131,8 @@ void Generator::private_sum() {
   add(ir::Store{ir::Access{p.id, {}}, op(dice_.chance(70) ? Op::add : Op::max, base.e, next.e)});
   block_ = outer;
   lets_.resize(lets), indices_.resize(indices);
-  add(ir::For{dice_.chance(80) ? ir::ForKind::serial : ir::ForKind::unrolled, k, idx(0), idx(trips), 1, 0, std::move(body)});
+  add(ir::For{dice_.chance(80) ? ir::ForKind::serial : ir::ForKind::unrolled, k, idx(0), idx(trips), 1, 0,
+              std::move(body)});
   load(p, {});
   places_[var].written = false;  // it ends with the point
   places_[var].scope = Scope::registers;
@@ -172,7 +177,7 @@ bool Generator::parallel(std::optional<size_t> target, std::optional<size_t> sou
   const Place& first = places_[*target];
   std::vector<int64_t> extents;
   for (size_t d = 0; d < first.rank(); ++d) {
-    int64_t e = !first.is_tensor() ? first.shape[d]
+    int64_t e = !first.is_tensor()        ? first.shape[d]
                 : first.dims[d].grid >= 0 ? grid_[static_cast<size_t>(first.dims[d].grid)].tile
                                           : std::min<int64_t>(32, std::max<int64_t>(1, first.dims[d].value));
     if ((first.written || first.is_tensor()) && dice_.chance(15)) e = dice_.from(1, e);
@@ -190,7 +195,8 @@ bool Generator::parallel(std::optional<size_t> target, std::optional<size_t> sou
   if (auto t = target_of(*target, extents)) targets.push_back(std::move(*t));
   for (int i = 0; i < 2 && dice_.chance(25); ++i) {
     const auto other = some_place([&](const Place& p) { return writable(p) && (p.written || p.is_tensor()); });
-    if (!other || std::any_of(targets.begin(), targets.end(), [&](const Target& t) { return t.place == *other; })) continue;
+    if (!other || std::any_of(targets.begin(), targets.end(), [&](const Target& t) { return t.place == *other; }))
+      continue;
     if (auto t = target_of(*other, extents)) targets.push_back(std::move(*t));
   }
   for (const Target& t : targets) stored_.push_back(places_[t.place].id);

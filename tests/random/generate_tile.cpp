@@ -31,7 +31,8 @@ size_t Generator::declare(DType dtype, Scope scope, std::vector<int64_t> shape, 
   for (int64_t e : shape) b.shape.push_back(idx(e));
   Place p{case_.program.add_buffer(std::move(b)), dtype, scope, std::move(shape), {}};
   const int64_t limit = exact_limit(dtype);
-  p.cap = p.direct = dtype_is_float(dtype) ? dice_.of<int64_t>({8, 64, 256, limit}) : dice_.of<int64_t>({8, 100, limit, limit});
+  p.cap = p.direct =
+      dtype_is_float(dtype) ? dice_.of<int64_t>({8, 64, 256, limit}) : dice_.of<int64_t>({8, 100, limit, limit});
   p.cap = p.direct = std::min(p.cap, limit);
   if (accumulator) {
     p.cap = limit;
@@ -151,9 +152,8 @@ static bool copies(const Place& from, const Place& to) {
 
 bool Generator::copy() {
   const auto moves = [](const Place& p) { return p.scope != Scope::scalar; };
-  const auto from = some_place([&](const Place& p) {
-    return moves(p) && p.written && p.direction != ir::Direction::out;
-  });
+  const auto from =
+      some_place([&](const Place& p) { return moves(p) && p.written && p.direction != ir::Direction::out; });
   if (!from) return false;
   const Place source = places_[*from];
   const auto to = some_place([&](const Place& p) {
@@ -174,8 +174,10 @@ bool Generator::copy(size_t from, size_t to) {
     const size_t sd = s.rank() - 1 - i, dd = d.rank() - 1 - i;
     int64_t e = 64;
     const auto limit = [&](const Place& p, size_t dim) {
-      if (!p.is_tensor()) e = std::min(e, p.shape[dim]);
-      else if (p.home && p.dims[dim].grid >= 0) e = std::min(e, grid_[static_cast<size_t>(p.dims[dim].grid)].tile);
+      if (!p.is_tensor())
+        e = std::min(e, p.shape[dim]);
+      else if (p.home && p.dims[dim].grid >= 0)
+        e = std::min(e, grid_[static_cast<size_t>(p.dims[dim].grid)].tile);
     };
     limit(s, sd), limit(d, dd);
     if (d.written && dice_.chance(15)) e = dice_.from(1, e);
@@ -189,7 +191,9 @@ bool Generator::copy(size_t from, size_t to) {
   if (s.is_tensor() && dice_.chance(30)) node.safe = number(s.dtype, dice_.from(0, std::min<int64_t>(3, d.direct))).e;
   if (s.is_tensor() != d.is_tensor() && dice_.chance(25))
     for (const TensorDim& dim : global.dims) {
-      Expr bound = dice_.chance(30) ? nullptr : dice_.chance(50) ? idx(dice_.from(0, dim.value + 3)) : index_in(0, dim.value + 3);
+      Expr bound = dice_.chance(30)   ? nullptr
+                   : dice_.chance(50) ? idx(dice_.from(0, dim.value + 3))
+                                      : index_in(0, dim.value + 3);
       if (bound && dice_.chance(20)) bound = op(Op::sub, dim.size, idx(dice_.from(0, 3)));
       node.valid.push_back(bound);
     }
@@ -235,8 +239,9 @@ bool Generator::gemm(std::optional<size_t> operand) {
     const int64_t n = std::min(extent(), kMaxTileElements / std::max(k, m));
     if (n < 1) return false;
     const DType dtype = integers ? DType::int8
-                        : dtype_is_float(places_[a].dtype) && dice_.chance(70) ? places_[a].dtype
-                                                           : dice_.of({DType::f16, DType::bf16, DType::f32});
+                        : dtype_is_float(places_[a].dtype) && dice_.chance(70)
+                            ? places_[a].dtype
+                            : dice_.of({DType::f16, DType::bf16, DType::f32});
     other = fresh(dtype, dice_.chance(80) ? Scope::shared : Scope::fragment,
                   trans_b ? std::vector<int64_t>{n, k} : std::vector<int64_t>{k, n});
     if (!b_fits(places_[*other])) return false;
@@ -276,19 +281,23 @@ bool Generator::reduce(std::optional<size_t> source) {
   if (!source) return false;
   const Place from = places_[*source];
   using R = ir::ReduceOp;
-  const R op = from.dtype == DType::boolean ? dice_.of({R::bit_and, R::bit_or, R::bit_xor})
-               : dtype_is_float(from.dtype)
-                   ? dice_.of({R::sum, R::sum, R::max, R::min, R::absmax, R::abssum, R::max_nan, R::min_nan, R::prod})
-                   : dice_.of({R::sum, R::max, R::min, R::absmax, R::abssum, R::prod, R::bit_and, R::bit_or, R::bit_xor});
+  const R op =
+      from.dtype == DType::boolean ? dice_.of({R::bit_and, R::bit_or, R::bit_xor})
+      : dtype_is_float(from.dtype)
+          ? dice_.of({R::sum, R::sum, R::max, R::min, R::absmax, R::abssum, R::max_nan, R::min_nan, R::prod})
+          : dice_.of({R::sum, R::max, R::min, R::absmax, R::abssum, R::prod, R::bit_and, R::bit_or, R::bit_xor});
   const auto dim = static_cast<size_t>(dice_.below(static_cast<int64_t>(from.rank())));
   std::vector<int64_t> rest = from.shape;
   const int64_t count = rest[dim];
-  if (dice_.chance(30) || (rest.size() == 1 && dice_.chance(50))) rest[dim] = 1;
-  else rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(dim));
+  if (dice_.chance(30) || (rest.size() == 1 && dice_.chance(50)))
+    rest[dim] = 1;
+  else
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(dim));
   const bool is_float = dtype_is_float(from.dtype);
   DType dtype = from.dtype;
   if (dtype != DType::boolean && dice_.chance(30))
-    dtype = is_float ? dice_.of({DType::f32, DType::f16, DType::bf16}) : dice_.of({DType::int32, DType::int64, DType::int8});
+    dtype = is_float ? dice_.of({DType::f32, DType::f16, DType::bf16})
+                     : dice_.of({DType::int32, DType::int64, DType::int8});
   const bool adds = op == R::sum || op == R::abssum;
   int64_t result = adds ? bounded_mul(count, from.cap) : from.cap;
   if (op == R::prod && is_float) {
@@ -301,7 +310,8 @@ bool Generator::reduce(std::optional<size_t> source) {
            (is_float || p.cap == exact_limit(dtype));
   });
   if (!to || dice_.chance(40))
-    to = declare(dtype, rest.empty() ? Scope::scalar : dice_.of({Scope::fragment, Scope::fragment, Scope::shared}), rest, true);
+    to = declare(dtype, rest.empty() ? Scope::scalar : dice_.of({Scope::fragment, Scope::fragment, Scope::shared}),
+                 rest, true);
   Place& d = places_[*to];
   if (!d.written && dice_.chance(40) && d.scope != Scope::scalar) fill(*to);
   bool accumulate = d.written && dice_.chance(60);

@@ -10,7 +10,7 @@ int64_t root(int64_t n) {
   return r;
 }
 
-constexpr DType kValueTypes[] = {DType::f32,   DType::f16,  DType::bf16,   DType::int32,
+constexpr DType kValueTypes[] = {DType::f32,   DType::f16,  DType::bf16,    DType::int32,
                                  DType::int64, DType::int8, DType::boolean, DType::index};
 
 }  // namespace
@@ -27,8 +27,7 @@ Value Generator::fit(Value v, int64_t bound) {
   if (v.bound <= bound) return v;
   const DType dtype = v.e->dtype;
   const Expr high = number(dtype, bound).e, low = number(dtype, -bound).e;
-  if (dtype_is_float(dtype) && dice_.chance(20))
-    return {op(Op::min_nan, op(Op::max_nan, v.e, low), high), bound};
+  if (dtype_is_float(dtype) && dice_.chance(20)) return {op(Op::min_nan, op(Op::max_nan, v.e, low), high), bound};
   return {op(Op::min, op(Op::max, v.e, low), high), bound};
 }
 
@@ -109,8 +108,8 @@ Value Generator::float_value(DType dtype, int depth) {
     case 6: return {op(dice_.of({Op::min_nan, Op::max_nan}), a.e, b.e), greatest};
     case 7: return {op(dice_.of({Op::neg, Op::abs}), a.e), a.bound};
     case 8:  // halves are exact, and rounding makes them whole
-      return {op(dice_.of({Op::floor, Op::ceil, Op::round, Op::trunc}),
-                 op(Op::mul, a.e, arena().number(dtype, 0.5))), a.bound};
+      return {op(dice_.of({Op::floor, Op::ceil, Op::round, Op::trunc}), op(Op::mul, a.e, arena().number(dtype, 0.5))),
+              a.bound};
     case 9: {  // a quotient is rounded once, everywhere the same
       const Expr divisor = op(Op::max, op(Op::abs, b.e), number(dtype, 1).e);
       return {op(dice_.of({Op::floor, Op::trunc}), op(Op::div, a.e, divisor)), a.bound};
@@ -127,7 +126,9 @@ Value Generator::integer_value(DType dtype, int depth) {
     case 0: return settle(op(Op::add, a.e, b.e), sum);
     case 1: return settle(op(Op::sub, a.e, b.e), sum);
     case 2: {
-      if (index) return settle(op(Op::mul, fit(a, 1000).e, fit(b, 1000).e), std::min<int64_t>(1000000, bounded_mul(a.bound, b.bound)));
+      if (index)
+        return settle(op(Op::mul, fit(a, 1000).e, fit(b, 1000).e),
+                      std::min<int64_t>(1000000, bounded_mul(a.bound, b.bound)));
       return settle(op(Op::mul, a.e, b.e), bounded_mul(a.bound, b.bound));
     }
     case 3: return settle(op(dice_.of({Op::div, Op::div_trunc}), a.e, b.e), a.bound);
@@ -154,13 +155,16 @@ Value Generator::bool_value(int depth) {
     case 1:
     case 2:
       return {op(dice_.of({Op::logical_and, Op::logical_or}), value(DType::boolean, depth - 1).e,
-                 value(DType::boolean, depth - 1).e), 1};
+                 value(DType::boolean, depth - 1).e),
+              1};
     case 3:
       return {op(dice_.of({Op::bit_and, Op::bit_or, Op::bit_xor}), value(DType::boolean, depth - 1).e,
-                 value(DType::boolean, depth - 1).e), 1};
+                 value(DType::boolean, depth - 1).e),
+              1};
     case 4:
       return {op(dice_.of({Op::isnan, Op::isinf, Op::isfinite}),
-                 value(dice_.of({DType::f32, DType::f16, DType::bf16}), depth - 1).e), 1};
+                 value(dice_.of({DType::f32, DType::f16, DType::bf16}), depth - 1).e),
+              1};
     default: {
       const DType of = kValueTypes[dice_.below(8)];
       return {op(dice_.of({Op::eq, Op::ne, Op::lt, Op::le}), value(of, depth - 1).e, value(of, depth - 1).e), 1};

@@ -7,7 +7,8 @@ namespace tilert::random {
 
 // A size: a number, or a dim, sometimes given when compiled, promised divisible, or in buckets.
 TensorDim Generator::size_dim(const char* name) {
-  const int64_t value = dice_.of<int64_t>({0, 1, 2, 3, 7, 8, 15, 16, 17, 24, 31, 32, 33, 40, 47, 48, 63, 64, 65, 80, 96, 100});
+  const int64_t value =
+      dice_.of<int64_t>({0, 1, 2, 3, 7, 8, 15, 16, 17, 24, 31, 32, 33, 40, 47, 48, 63, 64, 65, 80, 96, 100});
   if (dice_.chance(25)) return {idx(std::max<int64_t>(1, value)), std::max<int64_t>(1, value), -1};
   ir::Dim dim{case_.program.add_var(ir::VarKind::dim, DType::index, name)};
   if (value % 8 == 0 && value > 0 && dice_.chance(30)) dim.divisible = dice_.chance(50) ? 8 : value;
@@ -56,7 +57,8 @@ void Generator::declare_sizes() {
     GridDim g;
     g.size = size_dim(kNames[i]);
     g.size.grid = i;
-    g.tile = rank == 3 ? dice_.of<int64_t>({1, 3, 8, 16, 32}) : dice_.of<int64_t>({1, 5, 8, 16, 16, 24, 32, 32, 33, 64});
+    g.tile =
+        rank == 3 ? dice_.of<int64_t>({1, 3, 8, 16, 32}) : dice_.of<int64_t>({1, 5, 8, 16, 16, 24, 32, 32, 33, 64});
     while ((g.size.value + g.tile - 1) / g.tile > 4) g.tile *= 2;
     grid_.push_back(g);
   }
@@ -164,7 +166,8 @@ void Generator::end_kernel() {
   for (Place& p : places_)
     if (!p.is_tensor()) p.scope = Scope::registers;
   for (Place& p : places_)  // published tensors are of no further use
-    if (p.is_tensor() && p.direction == ir::Direction::out && &p - places_.data() >= static_cast<std::ptrdiff_t>(declared))
+    if (p.is_tensor() && p.direction == ir::Direction::out &&
+        &p - places_.data() >= static_cast<std::ptrdiff_t>(declared))
       p.scope = Scope::registers;
 }
 

@@ -7,8 +7,8 @@
 namespace tilert::random {
 
 struct GeneratorOptions {
-  int statements = 12;           // at most about so many tile operations outside loops
-  int64_t work = 400000;         // about so many scalar operations in all
+  int statements = 12;    // at most about so many tile operations outside loops
+  int64_t work = 400000;  // about so many scalar operations in all
 };
 
 Case generate(uint64_t seed, const GeneratorOptions& options = {});

@@ -99,8 +99,8 @@ class Generator {
   std::vector<size_t> places(const std::function<bool(const Place&)>& fits) const;
   std::optional<size_t> some_place(const std::function<bool(const Place&)>& fits);
   DType any_dtype() {
-    return dice_.of({DType::f32, DType::f32, DType::f16, DType::f16, DType::bf16, DType::int32, DType::int8, DType::int64,
-                     DType::boolean});
+    return dice_.of({DType::f32, DType::f32, DType::f16, DType::f16, DType::bf16, DType::int32, DType::int8,
+                     DType::int64, DType::boolean});
   }
   int64_t extent() {
     return dice_.of<int64_t>({1, 2, 3, 5, 7, 8, 8, 12, 15, 16, 16, 16, 17, 24, 31, 32, 32, 32, 33, 40, 48, 64});
@@ -115,9 +115,9 @@ class Generator {
   std::vector<IndexVar> indices_;  // in scope
   std::vector<Value> lets_;        // in scope
   std::vector<Value> scalars_;
-  std::vector<BufferId> stored_;   // by the parallel loop around
+  std::vector<BufferId> stored_;  // by the parallel loop around
   bool in_parallel_ = false;
-  std::vector<IndexVar> points_;   // of the parallel loop around
+  std::vector<IndexVar> points_;  // of the parallel loop around
   ir::Block* block_ = nullptr;
   uint32_t ordinal_ = 0;
   int depth_ = 0, names_ = 0;

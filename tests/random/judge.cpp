@@ -22,7 +22,8 @@ Result<Outputs> interpret(const ir::Program& program, const std::vector<int64_t>
     ir::HostArgument a;
     a.data = data[i].data();
     a.bytes = static_cast<int64_t>(data[i].size());
-    if (program.parameters[i].kind == ir::Parameter::Kind::scalar) a.scalar = ir::load_element(DType::int64, data[i].data());
+    if (program.parameters[i].kind == ir::Parameter::Kind::scalar)
+      a.scalar = ir::load_element(DType::int64, data[i].data());
     arguments.parameters.push_back(std::move(a));
   }
   ir::InterpretOptions options;
@@ -37,8 +38,8 @@ ir::Program reversed(const ir::Program& program) {
   for (ir::Kernel& k : p.kernels) {
     std::unordered_map<ir::VarId, Expr> values;
     for (size_t d = 0; d < k.grid.size(); ++d)
-      values[k.block_vars[d]] = p.arena->make(
-          Op::sub, {p.arena->make(Op::sub, {k.grid[d], p.arena->index(1)}), p.var(k.block_vars[d])});
+      values[k.block_vars[d]] =
+          p.arena->make(Op::sub, {p.arena->make(Op::sub, {k.grid[d], p.arena->index(1)}), p.var(k.block_vars[d])});
     k.body = ir::map_block_exprs(k.body, [&](Expr e) { return ir::substitute(*p.arena, e, values); });
   }
   return p;
@@ -76,8 +77,9 @@ Outputs widened_data(const Case& c) {
     const size_t width = scalar ? 8 : static_cast<size_t>(dtype_bytes(dtype));
     std::vector<uint8_t> wider(out[i].size() / width * 8);
     for (size_t e = 0; e * width < out[i].size(); ++e)
-      ir::store_element(DType::f64, &wider[e * 8],
-                        ir::double_to_bits(DType::f64, ir::bits_to_double(dtype, ir::load_element(dtype, &out[i][e * width]))));
+      ir::store_element(
+          DType::f64, &wider[e * 8],
+          ir::double_to_bits(DType::f64, ir::bits_to_double(dtype, ir::load_element(dtype, &out[i][e * width]))));
     out[i] = std::move(wider);
   }
   return out;
@@ -92,11 +94,13 @@ Status nothing_is_rounded(const Case& c, const Outputs& want) {
   for (size_t i = 0; i < want.size(); ++i) {
     if (c.program.parameters[i].kind == ir::Parameter::Kind::scalar) continue;
     const ir::Buffer& b = c.program.buffer(c.program.parameters[i].buffer);
-    const size_t narrow = static_cast<size_t>(dtype_bytes(b.dtype)), width = static_cast<size_t>(dtype_bytes(wide(b.dtype)));
+    const size_t narrow = static_cast<size_t>(dtype_bytes(b.dtype)),
+                 width = static_cast<size_t>(dtype_bytes(wide(b.dtype)));
     for (size_t e = 0; e * narrow < want[i].size(); ++e) {
       const double w = ir::bits_to_double(b.dtype, ir::load_element(b.dtype, &want[i][e * narrow]));
       const double g = ir::bits_to_double(wide(b.dtype), ir::load_element(wide(b.dtype), &got[i][e * width]));
-      if (!same(w, g)) return make_error(Code::kInvalidProgram, "'{}' element {} is rounded: {} instead of {}", b.name, e, w, g);
+      if (!same(w, g))
+        return make_error(Code::kInvalidProgram, "'{}' element {} is rounded: {} instead of {}", b.name, e, w, g);
     }
   }
   return {};

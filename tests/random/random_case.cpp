@@ -26,9 +26,7 @@ uint64_t element(DType dtype, Dice& dice) {
   return dtype_is_float(dtype) ? ir::double_to_bits(dtype, static_cast<double>(value)) : static_cast<uint64_t>(value);
 }
 
-uint8_t poison_of(DType dtype) {
-  return kPoison[dtype_is_float(dtype) ? 0 : dtype == DType::boolean ? 2 : 1];
-}
+uint8_t poison_of(DType dtype) { return kPoison[dtype_is_float(dtype) ? 0 : dtype == DType::boolean ? 2 : 1]; }
 
 }  // namespace
 
@@ -98,7 +96,8 @@ std::vector<std::vector<uint8_t>> make_data(const Case& c) {
     const int64_t count = elements_of(c, b), width = dtype_bytes(b.dtype);
     out.emplace_back(static_cast<size_t>(count * width), poison_of(b.dtype));
     if (b.direction == ir::Direction::out) continue;
-    for (int64_t i = 0; i < count; ++i) ir::store_element(b.dtype, out.back().data() + i * width, element(b.dtype, dice));
+    for (int64_t i = 0; i < count; ++i)
+      ir::store_element(b.dtype, out.back().data() + i * width, element(b.dtype, dice));
   }
   return out;
 }

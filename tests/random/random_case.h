@@ -1,6 +1,6 @@
-// A case: a program, sizes for its dims, and a seed of its data. As text it is a .tir file whose first comment holds the
-// sizes and the seed, so that a person can run it again.
-// Not here: how programs are made (generator.h), what is right (judge.h), how they are run (backends.h).
+// A case: a program, sizes for its dims, and a seed of its data. As text it is a .tir file whose first comment holds
+// the sizes and the seed, so that a person can run it again. Not here: how programs are made (generator.h), what is
+// right (judge.h), how they are run (backends.h).
 #pragma once
 
 #include <string>

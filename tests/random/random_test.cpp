@@ -95,12 +95,20 @@ TEST(Generator, CoversTheLanguage) {
   const int programs = 300;
   for (uint64_t seed = 0; seed < programs; ++seed) coverage.note_case(generate(seed));
   EXPECT_GE(coverage.count("programs with a pipelined loop that uses a copy twice or more"), programs * 30 / 100);
-  for (const char* what :
-       {"statement copy", "statement fill", "statement gemm", "statement reduce", "statement parallel", "statement if",
-        "for serial", "for unrolled", "for pipelined", "for serial by another step", "copy with safe", "copy with valid",
-        "copy prefer tma", "copy prefer async", "gemm trans ab", "gemm accumulates by a condition", "gemm split columns",
-        "reduce accumulates", "parallel of 3 dims", "load local i64", "store var f32", "op fma f32", "op select f16",
-        "op shr i8", "op mod index", "op isnan bf16", "op cast f32 -> i32", "op bits f32"})
+  for (const char* what : {"statement copy",     "statement fill",
+                           "statement gemm",     "statement reduce",
+                           "statement parallel", "statement if",
+                           "for serial",         "for unrolled",
+                           "for pipelined",      "for serial by another step",
+                           "copy with safe",     "copy with valid",
+                           "copy prefer tma",    "copy prefer async",
+                           "gemm trans ab",      "gemm accumulates by a condition",
+                           "gemm split columns", "reduce accumulates",
+                           "parallel of 3 dims", "load local i64",
+                           "store var f32",      "op fma f32",
+                           "op select f16",      "op shr i8",
+                           "op mod index",       "op isnan bf16",
+                           "op cast f32 -> i32", "op bits f32"})
     EXPECT_GT(coverage.count(what), 0) << what;
   for (const char* dtype : {"bool", "i8", "i32", "i64", "f16", "bf16", "f32"})
     for (const char* scope : {"shared", "fragment"}) {
@@ -138,8 +146,7 @@ TEST(Shrinker, LeavesWhatMakesACaseFail) {
     ++shrunk;
     const Case small = shrink(c, *found, 10);
     size_t statements = 0;
-    for (const ir::Kernel& k : small.program.kernels)
-      ir::for_each_stmt(k.body, [&](const ir::Stmt&) { ++statements; });
+    for (const ir::Kernel& k : small.program.kernels) ir::for_each_stmt(k.body, [&](const ir::Stmt&) { ++statements; });
     EXPECT_LE(statements, 6u) << to_text(small);
     const auto again = bench.check(small, coverage);
     ASSERT_TRUE(again) << to_text(small);

@@ -55,8 +55,8 @@ struct Place {
   BufferId id = ir::kNoBuffer;
   DType dtype = DType::f32;
   Scope scope = Scope::shared;
-  std::vector<int64_t> shape;    // of tiles
-  std::vector<TensorDim> dims;   // of tensors
+  std::vector<int64_t> shape;   // of tiles
+  std::vector<TensorDim> dims;  // of tensors
   ir::Direction direction = ir::Direction::none;
   int64_t cap = 0;       // |element| never exceeds this
   int64_t direct = 0;    // nor does a value that is written plainly exceed this

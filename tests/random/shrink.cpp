@@ -28,15 +28,20 @@ std::string kind_of(const Finding& finding) {
     if (!quoted && !(c >= '0' && c <= '9') && c != '-' && c != '.') out += c;
     if (out.size() > 44 || c == '\n') break;
   }
-  const bool differs = finding.message.find(" is ") != std::string::npos && finding.message.find(", not ") != std::string::npos;
+  const bool differs =
+      finding.message.find(" is ") != std::string::npos && finding.message.find(", not ") != std::string::npos;
   return differs ? "differs" : out;
 }
 
 class Shrinker {
  public:
   Shrinker(const Case& failing, const Finding& finding, int seconds)
-      : best_(copy_of(failing)), backend_(finding.backend), kind_(kind_of(finding)), crashed_(finding.crashed),
-        seconds_(seconds), bench_({finding.backend}) {}
+      : best_(copy_of(failing)),
+        backend_(finding.backend),
+        kind_(kind_of(finding)),
+        crashed_(finding.crashed),
+        seconds_(seconds),
+        bench_({finding.backend}) {}
 
   Case run() {
     for (bool better = true; better && !late();) {
@@ -161,7 +166,9 @@ class Shrinker {
   }
   static bool replace_number(Case& c, int64_t from, int64_t to) {
     ir::Program& p = c.program;
-    const auto node = [&](Expr e) { return e->is_constant() && e->dtype == DType::index && e->as_int() == from ? p.arena->index(to) : e; };
+    const auto node = [&](Expr e) {
+      return e->is_constant() && e->dtype == DType::index && e->as_int() == from ? p.arena->index(to) : e;
+    };
     const auto expr = [&](Expr e) { return ir::rewrite_expr(*p.arena, e, node); };
     const auto numbers = [&](std::vector<int64_t>& list) { std::replace(list.begin(), list.end(), from, to); };
     for (ir::Buffer& b : p.buffers) {
@@ -174,7 +181,8 @@ class Shrinker {
         auto changed = std::make_shared<Stmt>(*s);
         if (auto* n = std::get_if<ir::Copy>(&changed->node)) numbers(n->src.extents), numbers(n->dst.extents);
         if (auto* n = std::get_if<ir::Fill>(&changed->node)) numbers(n->dst.extents);
-        if (auto* n = std::get_if<ir::Gemm>(&changed->node)) numbers(n->a.extents), numbers(n->b.extents), numbers(n->c.extents);
+        if (auto* n = std::get_if<ir::Gemm>(&changed->node))
+          numbers(n->a.extents), numbers(n->b.extents), numbers(n->c.extents);
         if (auto* n = std::get_if<ir::Reduce>(&changed->node)) numbers(n->src.extents), numbers(n->dst.extents);
         if (auto* n = std::get_if<ir::Parallel>(&changed->node)) numbers(n->extents);
         return {changed};
@@ -188,8 +196,10 @@ class Shrinker {
     bool better = false;
     for (size_t at = 0; at < statements(); ++at)
       for (int way = 0; way < 5;) {
-        if (!attempt([&](Case& c) { return simplify_at(c, at, way); })) ++way;
-        else better = true;
+        if (!attempt([&](Case& c) { return simplify_at(c, at, way); }))
+          ++way;
+        else
+          better = true;
         if (late()) return better;
       }
     return better;
@@ -312,6 +322,8 @@ class Shrinker {
 
 }  // namespace
 
-Case shrink(const Case& failing, const Finding& finding, int seconds) { return Shrinker(failing, finding, seconds).run(); }
+Case shrink(const Case& failing, const Finding& finding, int seconds) {
+  return Shrinker(failing, finding, seconds).run();
+}
 
 }  // namespace tilert::random

@@ -27,7 +27,8 @@ struct Options {
 
 int usage() {
   std::fputs(kUsage, stderr);
-  for (const BackendRow& row : all_backends()) std::fprintf(stderr, " %s%s", row.name.c_str(), row.usual ? "" : " (when named)");
+  for (const BackendRow& row : all_backends())
+    std::fprintf(stderr, " %s%s", row.name.c_str(), row.usual ? "" : " (when named)");
   std::fputs("\n", stderr);
   return 2;
 }
@@ -36,18 +37,30 @@ bool read(int argc, char** argv, Options& o) {
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     const auto number = [&] { return i + 1 < argc ? std::strtoull(argv[++i], nullptr, 10) : 0; };
-    if (word == "--seed") o.campaign.first = number();
-    else if (word == "--count") o.campaign.count = number();
-    else if (word == "--backend" && i + 1 < argc) o.campaign.backends.push_back(argv[++i]);
-    else if (word == "--seconds") o.campaign.seconds = static_cast<int>(number());
-    else if (word == "--findings") o.campaign.max_findings = number();
-    else if (word == "--coverage") o.coverage = true;
-    else if (word == "--no-shrink") o.shrink = false;
-    else if (word == "--shrink") o.shrink_file = true;
-    else if (word == "--print") o.print = true, o.campaign.first = number();
-    else if (word == "--source" && i + 1 < argc) o.source = argv[++i];
-    else if (word == "--run" && i + 1 < argc) o.file = argv[++i];
-    else return false;
+    if (word == "--seed")
+      o.campaign.first = number();
+    else if (word == "--count")
+      o.campaign.count = number();
+    else if (word == "--backend" && i + 1 < argc)
+      o.campaign.backends.push_back(argv[++i]);
+    else if (word == "--seconds")
+      o.campaign.seconds = static_cast<int>(number());
+    else if (word == "--findings")
+      o.campaign.max_findings = number();
+    else if (word == "--coverage")
+      o.coverage = true;
+    else if (word == "--no-shrink")
+      o.shrink = false;
+    else if (word == "--shrink")
+      o.shrink_file = true;
+    else if (word == "--print")
+      o.print = true, o.campaign.first = number();
+    else if (word == "--source" && i + 1 < argc)
+      o.source = argv[++i];
+    else if (word == "--run" && i + 1 < argc)
+      o.file = argv[++i];
+    else
+      return false;
   }
   if (o.campaign.backends.empty()) o.campaign.backends = usual_backends();
   return true;
@@ -77,9 +90,11 @@ int run_seeds(const Options& o) {
   if (!result.why_not.empty()) return std::fprintf(stderr, "%s\n", result.why_not.c_str()), 2;
   for (const Finding& finding : result.findings) {
     const Case c = generate(finding.seed);
-    if (o.shrink) tell(finding, shrink(c, finding, o.campaign.seconds), true);
-    else std::printf("seed %llu on %s: %s\n", static_cast<unsigned long long>(finding.seed), finding.backend.c_str(),
-                     finding.message.c_str());
+    if (o.shrink)
+      tell(finding, shrink(c, finding, o.campaign.seconds), true);
+    else
+      std::printf("seed %llu on %s: %s\n", static_cast<unsigned long long>(finding.seed), finding.backend.c_str(),
+                  finding.message.c_str());
   }
   if (o.coverage) std::fputs(result.coverage.report().c_str(), stdout);
   const int64_t programs = result.coverage.count("programs");
