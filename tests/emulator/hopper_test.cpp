@@ -92,10 +92,6 @@ const char kGemm[] = R"(TL_KERNEL(256, 1) gemm(const __grid_constant__ tl_tensor
 constexpr int kM = 100, kN = 120, kSteps = 5, kK = 64 * kSteps - 8;
 constexpr uint32_t kShared = 57408;
 
-struct alignas(64) MapBytes {
-  uint8_t bytes[128] = {};
-};
-
 // A row-major [rows, columns] tensor of 2-byte elements in boxes of 64 x 64, 128-byte swizzle.
 MapBytes map_of(void* data, uint32_t rows, uint32_t columns) {
   TensorMap map;

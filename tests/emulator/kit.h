@@ -13,6 +13,11 @@
 
 namespace tilert::emulator {
 
+// A tensor map as a kernel's argument.
+struct alignas(64) MapBytes {
+  uint8_t bytes[128] = {};
+};
+
 class Kit {
  public:
   // The text of one kernel, TL_KERNEL(...) first.
