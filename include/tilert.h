@@ -855,7 +855,7 @@ TILERT_API tilert_status tilert_kernel_variant(tilert_kernel* kernel, uint32_t i
 TILERT_API void tilert_variant_retain(tilert_variant* variant) TILERT_NOEXCEPT;
 TILERT_API void tilert_variant_release(tilert_variant* variant) TILERT_NOEXCEPT;
 
-/* What a variant is. The strings belong to the variant. Acts: none. */
+/* What a variant is. The strings live as long as a handle of the variant or of its kernel. Acts: none. */
 typedef struct tilert_variant_info {
   uint32_t struct_size;
   uint32_t compiled; /* 0 or 1 */
@@ -928,7 +928,13 @@ TILERT_API void tilert_job_release(tilert_job* job) TILERT_NOEXCEPT;
 typedef int32_t tilert_argument_kind;
 enum { TILERT_ARGUMENT_TENSOR = 1, TILERT_ARGUMENT_SCALAR = 2, TILERT_ARGUMENT_POINTER_TABLE = 3 };
 typedef int32_t tilert_memory;
-enum { TILERT_MEMORY_UNKNOWN = 0, TILERT_MEMORY_CPU = 1, TILERT_MEMORY_CUDA = 2 }; /* as DLPack numbers them */
+enum { /* as DLPack numbers them */
+  TILERT_MEMORY_UNKNOWN = 0,
+  TILERT_MEMORY_CPU = 1,
+  TILERT_MEMORY_CUDA = 2,
+  TILERT_MEMORY_CUDA_HOST = 3,    /* pinned: for kernels of both */
+  TILERT_MEMORY_CUDA_MANAGED = 13 /* for kernels on CUDA devices */
+};
 
 /* One argument, in the order of the program's parameters. */
 struct tilert_argument {

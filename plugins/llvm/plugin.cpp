@@ -58,6 +58,10 @@ bool is_helper(std::string_view name) {
 
 }  // namespace tilert::llvm_plugin
 
+// The plugin is never unloaded, and threads may compile while the process ends: none of its globals, LLVM's included, are
+// destroyed. Calls from inside the plugin find this function instead of the C library's.
+extern "C" __attribute__((visibility("hidden"))) int __cxa_atexit(void (*)(void*), void*, void*) { return 0; }
+
 extern "C" __attribute__((visibility("default"))) const tilert_llvm_plugin* tilert_plugin_query(uint32_t abi) {
   if (abi == TILERT_LLVM_PLUGIN_ABI) tilert::llvm_plugin::initialize_llvm();
   return &tilert::llvm_plugin::kTable;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "ir/evaluate.h"
+#include "support/immortal.h"
 
 namespace tilert::arith {
 namespace {
@@ -141,7 +142,7 @@ bool match(const Pattern& p, Expr e, Bindings& bindings) {
 }  // namespace
 
 std::span<const Rule> rules_of(Op op) {
-  static const Table table = make_table();
+  static const Table& table = immortal(make_table());
   return table[static_cast<size_t>(op)];
 }
 

@@ -105,6 +105,9 @@ Result<tilert_expr> Builder::add_value(Value value) {
 }
 
 Result<tilert_expr> Builder::add_expr(ir::Expr expr, Lifetime life) {
+  if (expr->depth > ir::kMaxExpressionDepth)
+    return make_error(Code::kInvalidProgram, "the expression is more than {} operations deep: bind a part of it with let",
+                      ir::kMaxExpressionDepth);
   return add_value(Value{expr, DType::none, 0, life});
 }
 

@@ -82,8 +82,7 @@ struct tilert_variant : tilert::capi::HandleBase {
   std::shared_ptr<tilert::jit::Kernel> kernel;
   std::shared_ptr<tilert::jit::Variant> variant;
   std::mutex mutex;
-  // What info() and text() handed out: kept, since callers hold pointers into it.
-  std::vector<std::unique_ptr<tilert::jit::Variant::Info>> infos;
+  // What text() handed out: kept, since callers hold pointers into it.
   std::map<std::string, std::string> texts;
   tilert::runtime::ArtifactPtr artifact;
 };

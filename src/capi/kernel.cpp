@@ -180,12 +180,7 @@ void tilert_variant_release(tilert_variant* variant) noexcept { capi::release(va
 tilert_status tilert_variant_get_info(tilert_variant* variant, tilert_variant_info* out) noexcept {
   return capi::guard(nullptr, [&]() -> Status {
     TILERT_TRY(capi::check(variant, "variant"));
-    auto now = std::make_unique<jit::Variant::Info>(variant->variant->info());
-    const std::lock_guard lock(variant->mutex);
-    // It changes once, when the variant is compiled; the strings of both states stay valid.
-    if (variant->infos.empty() || variant->infos.back()->compiled != now->compiled)
-      variant->infos.push_back(std::move(now));
-    const jit::Variant::Info& info = *variant->infos.back();
+    const jit::Variant::Info& info = variant->variant->info();
     tilert_variant_info c{};
     c.compiled = info.compiled;
     c.target = info.target.c_str();

@@ -42,6 +42,7 @@ std::string CText::literal(Expr e) const {
 std::string CText::expr(Expr e) const {
   if (e->is_constant()) return literal(e);
   if (e->is_variable()) return var(e->var());
+  if (const auto named = shared_.find(e); named != shared_.end()) return named->second;
   if (e->dtype == DType::index) return index_expr(e, !narrow_(e));
   return operation(e);
 }

@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "ir/inline_text.h"
+#include "ir/visit.h"
 
 namespace tilert::codegen {
 
@@ -84,7 +85,36 @@ void CText::block(const Block& block) {
   for (const StmtPtr& s : block) stmt(*s);
 }
 
+// As text an expression is a tree: where that would be much larger than what it is made of, what it uses more than once
+// gets a name before the statement. Expressions are pure and total, so that they may be computed early.
+void CText::share(const Stmt& s) {
+  shared_.clear();
+  for_each_expr(s, [&](Expr root) {
+    if (root->depth < 8) return;
+    constexpr uint64_t kMany = 200, kMost = uint64_t{1} << 40;
+    std::unordered_map<Expr, uint64_t> size, uses;
+    std::vector<Expr> order;  // operands first
+    for_each_node(root, [&](Expr e) {
+      uint64_t total = 1;
+      for (int i = 0; i < e->arity; ++i) {
+        total += size[e->operand[i]];
+        ++uses[e->operand[i]];
+      }
+      size[e] = std::min(total, kMost);
+      order.push_back(e);
+    });
+    if (size[root] < kMany || size[root] < 2 * order.size()) return;
+    for (Expr e : order) {
+      if (e->arity == 0 || uses[e] < 2 || shared_.count(e)) continue;
+      const std::string name = fmt::format("t{}", shared_count_++);
+      line(fmt::format("const {} {} = {};", e->dtype == DType::index ? index_type(e) : c_type(e->dtype), name, expr(e)));
+      shared_.emplace(e, name);
+    }
+  });
+}
+
 void CText::stmt(const Stmt& s) {
+  share(s);
   std::visit(Overload{
                  [&](const Alloc& a) { alloc(a); },
                  [&](const For& f) { loop(f); },

@@ -34,6 +34,7 @@ class CText {
 
  private:
   void stmt(const ir::Stmt& stmt);
+  void share(const ir::Stmt& stmt);
   void loop(const ir::For& loop);
   void let(const ir::Let& let);
   void call(const ir::Call& call);
@@ -45,6 +46,8 @@ class CText {
 
   const ir::Program& program_;
   std::function<bool(ir::Expr)> narrow_;
+  std::unordered_map<ir::Expr, std::string> shared_;  // of the statement being printed: what has a name
+  size_t shared_count_ = 0;
   std::string out_;
   int indent_ = 0;
 };

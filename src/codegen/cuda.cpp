@@ -141,7 +141,7 @@ std::string wgmma_form(int n, const std::string& type) {
 }
 
 std::string wgmma_forms(const std::string& body) {
-  static const std::string kCall = "tl_wgmma_ss<";
+  constexpr std::string_view kCall = "tl_wgmma_ss<";
   std::set<std::pair<int, std::string>> forms;
   for (size_t at = body.find(kCall); at != std::string::npos; at = body.find(kCall, at + 1)) {
     const size_t comma = body.find(", ", at), end = body.find('>', at);

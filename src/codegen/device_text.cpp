@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device_files.h"
+#include "support/immortal.h"
 
 namespace tilert::codegen {
 namespace {
@@ -66,7 +67,7 @@ Library build() {
 }  // namespace
 
 std::string device_text(std::string_view, std::string_view body) {
-  static const Library library = build();
+  static const Library& library = immortal(build());
   std::vector<char> used(library.parts.size());
   std::vector<size_t> todo;
   const auto want = [&](size_t index) {

@@ -56,14 +56,18 @@ void LlvmKernel::parameters(GeneratedKernel& out) {
 // Tiles and packing areas in scratch, private variables on the stack.
 void LlvmKernel::memory() {
   for (const auto& [id, offset] : kernel_.scratch)
-    text_.put("%tile{} = getelementptr inbounds i8, ptr %scratch, i64 {}", id, offset);
+    if (!is_local(id)) text_.put("{} = getelementptr inbounds i8, ptr %scratch, i64 {}", tile_name(id), offset);
   text_.put("%panels = getelementptr inbounds i8, ptr %scratch, i64 {}", kernel_.tile_bytes);
   text_.put("%rows = getelementptr inbounds i8, ptr %scratch, i64 {}", kernel_.tile_bytes + panel_bytes_);
   for (const auto& [id, lanes] : kernel_.locals) {
+    if (const auto placed = kernel_.scratch.find(id); placed != kernel_.scratch.end()) {
+      text_.put("{} = getelementptr inbounds i8, ptr %scratch, i64 {}", local_name(id), placed->second);
+      continue;
+    }
     const Buffer& b = program_.buffer(id);
     int64_t elements = 1;
     for (Expr e : b.shape) elements *= e->as_int();
-    text_.put("%local{} = alloca [{} x {}], align 64", id, elements, vector_type(lanes, register_type(local_dtype(b.dtype))));
+    text_.put("{} = alloca [{} x {}], align 64", local_name(id), elements, vector_type(lanes, register_type(local_dtype(b.dtype))));
   }
 }
 

@@ -75,6 +75,9 @@ class LlvmKernel {
   std::vector<std::string> lane_pointers(const ir::Access& access, int lanes);
   std::string pointer(ir::BufferId buffer, const std::string& element);
   std::string base(ir::BufferId buffer) const;
+  // Numbered among those in use: what a program declares besides leaves no trace.
+  std::string tile_name(ir::BufferId id) const { return fmt::format("%tile{}", std::distance(kernel_.scratch.begin(), kernel_.scratch.find(id))); }
+  std::string local_name(ir::BufferId id) const { return fmt::format("%local{}", std::distance(kernel_.locals.begin(), kernel_.locals.find(id))); }
   bool is_local(ir::BufferId buffer) const { return kernel_.locals.count(buffer) != 0; }
   DType local_dtype(DType d) const;
   std::string local_pointer(const ir::Access& access);

@@ -215,13 +215,13 @@ std::string LlvmKernel::local_pointer(const Access& access) {
   const Buffer& b = program_.buffer(access.buffer);
   const int lanes = kernel_.locals.at(access.buffer);
   const std::string at = scalar(prover_.simplify(flat_offset(program_, access)));
-  return text_.let("getelementptr inbounds {}, ptr %local{}, i64 {}", vector_type(lanes, register_type(local_dtype(b.dtype))),
-                   access.buffer, at);
+  return text_.let("getelementptr inbounds {}, ptr {}, i64 {}", vector_type(lanes, register_type(local_dtype(b.dtype))),
+                   local_name(access.buffer), at);
 }
 
 std::string LlvmKernel::base(BufferId id) const {
   const Buffer& b = program_.buffer(id);
-  return b.scope == ir::Scope::global ? fmt::format("%tensor{}", b.parameter) : fmt::format("%tile{}", id);
+  return b.scope == ir::Scope::global ? fmt::format("%tensor{}", b.parameter) : tile_name(id);
 }
 
 std::string LlvmKernel::pointer(BufferId id, const std::string& element) {

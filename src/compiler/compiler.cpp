@@ -5,6 +5,7 @@
 #include "compiler/message.h"
 #include "compiler/options.h"
 #include "compiler/source_guard.h"
+#include "support/immortal.h"
 
 #include <algorithm>
 #include <cctype>
@@ -25,11 +26,11 @@ struct LanguageRow {
 };
 
 const std::vector<LanguageRow>& languages() {
-  static const std::vector<LanguageRow> rows = {
+  static const auto& rows = immortal(std::vector<LanguageRow>{
       {Language::cuda, "CUDA C++", {BinaryKind::cubin, BinaryKind::ptx}},
       {Language::hip, "HIP C++", {BinaryKind::code_object}},
       {Language::llvm_ir, "LLVM IR", {BinaryKind::object}},
-  };
+  });
   return rows;
 }
 

@@ -5,6 +5,7 @@
 #include "support/dynamic_library.h"
 #include "support/files.h"
 #include "target/target.h"
+#include "support/immortal.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -129,8 +130,7 @@ Result<const LlvmPlugin*> LlvmPlugin::open(const std::string& path) {
 
 Result<const LlvmPlugin*> LlvmPlugin::get(const std::string& path) {
   static std::mutex mutex;
-  // Never destroyed, as the plugins in it: kernels may run while the process ends.
-  static auto& loaded = *new std::map<std::string, const LlvmPlugin*>;
+  static auto& loaded = immortal(std::map<std::string, const LlvmPlugin*>());
   std::lock_guard lock(mutex);
   if (auto found = loaded.find(path); found != loaded.end()) return found->second;
   TILERT_ASSIGN(const LlvmPlugin* plugin, open(path));

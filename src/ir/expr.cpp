@@ -1,6 +1,7 @@
 // The arena of expressions and the table of operations.
 #include "ir/expr.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace tilert::ir {
@@ -18,6 +19,8 @@ uint64_t mix(uint64_t hash, uint64_t value) {
   return hash ^ (hash >> 33);
 }
 
+}  // namespace
+
 uint64_t canonical_bits(DType dtype, uint64_t bits) {
   const int width = dtype_bits(dtype);
   if (width >= 64 || width == 0) return bits;
@@ -27,8 +30,6 @@ uint64_t canonical_bits(DType dtype, uint64_t bits) {
   if (dtype_is_signed(dtype) && (bits >> (width - 1)) & 1) bits |= ~mask;
   return bits;
 }
-
-}  // namespace
 
 const OpRow& op_row(Op op) { return kOpRows[static_cast<size_t>(op)]; }
 
@@ -49,7 +50,10 @@ bool Arena::Equal::operator()(Expr a, Expr b) const {
 
 Expr Arena::intern(Node node) {
   uint64_t hash = mix(static_cast<uint64_t>(node.op) * 256 + static_cast<uint64_t>(node.dtype), node.bits);
-  for (int i = 0; i < node.arity; ++i) hash = mix(hash, node.operand[i]->hash);
+  for (int i = 0; i < node.arity; ++i) {
+    hash = mix(hash, node.operand[i]->hash);
+    node.depth = std::max(node.depth, node.operand[i]->depth + 1);
+  }
   node.hash = hash;
   const auto found = table_.find(&node);
   if (found != table_.end()) return *found;
@@ -60,7 +64,7 @@ Expr Arena::intern(Node node) {
 }
 
 Expr Arena::constant(DType dtype, uint64_t bits) {
-  return intern(Node{Op::constant, dtype, 0, canonical_bits(dtype, bits), {}, 0, 0});
+  return intern(Node{Op::constant, dtype, 0, canonical_bits(dtype, bits), {}, 0, 0, 0});
 }
 
 Expr Arena::f32(float value) {
@@ -84,22 +88,22 @@ Expr Arena::number(DType dtype, double value) {
   }
 }
 
-Expr Arena::variable(VarId id, DType dtype) { return intern(Node{Op::variable, dtype, 0, id, {}, 0, 0}); }
+Expr Arena::variable(VarId id, DType dtype) { return intern(Node{Op::variable, dtype, 0, id, {}, 0, 0, 0}); }
 
 Expr Arena::make(Op op, std::span<const Expr> operands) {
-  Node node{op, result_type(op, operands), static_cast<uint8_t>(operands.size()), 0, {}, 0, 0};
+  Node node{op, result_type(op, operands), static_cast<uint8_t>(operands.size()), 0, {}, 0, 0, 0};
   for (size_t i = 0; i < operands.size() && i < 3; ++i) node.operand[i] = operands[i];
   return intern(node);
 }
 
 Expr Arena::cast(Expr value, DType to) {
   if (value->dtype == to) return value;
-  return intern(Node{Op::cast, to, 1, 0, {value}, 0, 0});
+  return intern(Node{Op::cast, to, 1, 0, {value}, 0, 0, 0});
 }
 
 Expr Arena::reinterpret(Expr value, DType to) {
   if (value->dtype == to) return value;
-  return intern(Node{Op::reinterpret, to, 1, 0, {value}, 0, 0});
+  return intern(Node{Op::reinterpret, to, 1, 0, {value}, 0, 0, 0});
 }
 
 bool well_typed(Op op, std::span<const Expr> operands) {

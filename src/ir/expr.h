@@ -42,6 +42,7 @@ struct Node {
   const Node* operand[3];
   uint64_t hash;         // structural: the same in every process for the same expression over the same ids
   uint32_t serial;       // order of creation in the arena: the canonical order of operands
+  uint32_t depth;        // operations below each other: 0 of constants and variables
 
   bool is_constant() const { return op == Op::constant; }
   bool is_variable() const { return op == Op::variable; }
@@ -49,6 +50,12 @@ struct Node {
   int64_t as_int() const { return static_cast<int64_t>(bits); }  // constants of integer, index and bool dtype
 };
 using Expr = const Node*;
+
+// The deepest expression that a program may hold: what walks expressions recurses, and must fit the smallest usual stack.
+inline constexpr uint32_t kMaxExpressionDepth = 256;
+
+// Bits of a value as constants have them: beyond the dtype's width zeros, of signed integers copies of the sign.
+uint64_t canonical_bits(DType dtype, uint64_t bits);
 
 // Owns nodes. Not thread-safe: each compile works on its own copy of a program (specialize clones the arena).
 class Arena {

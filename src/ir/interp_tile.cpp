@@ -1,5 +1,6 @@
 // Tile operations: copy, fill, gemm, reduce. Each reads all its sources before it writes.
 #include "ir/interpreter_impl.h"
+#include "support/immortal.h"
 
 namespace tilert::ir::interp {
 
@@ -16,7 +17,7 @@ bool Machine::convert(DType from, DType to, std::vector<uint64_t>& values) {
 bool Machine::step(const Operation& op, const Copy&, const Lanes& lanes) {
   const Place &src = op.p[0], &dst = op.p[1];
   const uint32_t lane = lanes[0];
-  static const std::vector<const Tape*> none;
+  static const auto& none = immortal(std::vector<const Tape*>());
   const uint64_t safe = op.e[0] ? eval(op.e[0], lane) : 0;
   std::vector<uint64_t> values;
   if (!read_region(src, lane, src.memory->global ? op.bounds : none, safe, values)) return false;

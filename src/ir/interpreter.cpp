@@ -40,7 +40,10 @@ bool Machine::bind_arguments() {
     vars_[d.var] = static_cast<uint64_t>(value);
   }
   for (size_t i = 0; i < p_.parameters.size(); ++i)
-    if (p_.parameters[i].kind == Parameter::Kind::scalar) vars_[p_.parameters[i].var] = arguments_.parameters[i].scalar;
+    if (p_.parameters[i].kind == Parameter::Kind::scalar) {
+      const VarId var = p_.parameters[i].var;
+      vars_[var] = canonical_bits(p_.vars[var].dtype, arguments_.parameters[i].scalar);
+    }
   memory_.resize(p_.buffers.size());
   for (BufferId b = 0; b < p_.buffers.size(); ++b) {
     Memory& m = memory_[b];

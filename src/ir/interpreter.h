@@ -18,7 +18,7 @@ struct HostArgument {
   void* data = nullptr;          // tensor
   int64_t bytes = 0;             // tensor: what data points to
   std::vector<int64_t> strides;  // tensor: elements; empty: what the program says. Not with views of the parameter
-  uint64_t scalar = 0;           // scalar: bit pattern (evaluate.h)
+  uint64_t scalar = 0;           // scalar: bit pattern; bits beyond the dtype's width are not read
 };
 
 struct HostArguments {

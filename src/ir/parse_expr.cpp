@@ -175,6 +175,13 @@ Expr Parser::expr(int depth) {
   return nothing();
 }
 
+// Definitions make deep expressions of shallow lines.
+Expr Parser::shallow(Expr e, size_t place) {
+  if (e->depth <= kMaxExpressionDepth) return e;
+  s_.fail_at(place, fmt::format("the expression is more than {} operations deep with what its names stand for", kMaxExpressionDepth));
+  return nothing();
+}
+
 Expr Parser::converted(bool reinterpret, int depth) {
   s_.expect("<");
   const DType to = dtype();
@@ -187,7 +194,7 @@ Expr Parser::converted(bool reinterpret, int depth) {
     s_.fail_at(place, fmt::format("bits<{}> needs a value of {} bits, this one has {}", dtype_text(to), dtype_bits(to),
                                   dtype_bits(value->dtype)));
   if (s_.failed()) return nothing();
-  return reinterpret ? p_.arena->reinterpret(value, to) : p_.arena->cast(value, to);
+  return shallow(reinterpret ? p_.arena->reinterpret(value, to) : p_.arena->cast(value, to), place);
 }
 
 Expr Parser::operation(std::string_view name, int depth) {
@@ -208,7 +215,7 @@ Expr Parser::operation(std::string_view name, int depth) {
     s_.fail_at(place, fmt::format("{} does not take ({})", row.text, types));
     return nothing();
   }
-  return p_.arena->make(row.op, used);
+  return shallow(p_.arena->make(row.op, used), place);
 }
 
 Expr Parser::constant(DType type) {

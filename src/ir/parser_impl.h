@@ -70,6 +70,7 @@ class Parser {
   Expr constant(DType type);
   Expr float_constant(DType type, std::string_view text);
   Expr operation(std::string_view name, int depth);
+  Expr shallow(Expr e, size_t place);
   Expr converted(bool reinterpret, int depth);
   std::vector<Expr> exprs(bool may_be_null);
 

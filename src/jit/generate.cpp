@@ -5,6 +5,7 @@
 #include "codegen/llvm_program.h"
 #include "ir/printer.h"
 #include "passes/order.h"
+#include "support/float_environment.h"
 
 namespace tilert::jit {
 namespace {
@@ -50,6 +51,7 @@ Result<GeneratedProgram> from_source(passes::Module module, const Target& target
 
 Result<GeneratedProgram> generate(const ir::Program& program, const std::vector<passes::DimChoice>& dims,
                                   const Target& target, const DeviceClass& device) {
+  const FloatEnvironment environment;  // constants are folded, compared and spelled as numbers
   TILERT_ASSIGN(passes::Module module, passes::specialize(program, dims));
   for (const ir::Kernel& k : module.program.kernels)
     if (k.source) return from_source(std::move(module), target);
@@ -61,6 +63,7 @@ Result<GeneratedProgram> generate(const ir::Program& program, const std::vector<
 
 Result<std::string> text_after(const ir::Program& program, const std::vector<passes::DimChoice>& dims, const Target& target,
                                const DeviceClass& device, std::string_view stage) {
+  const FloatEnvironment environment;
   if (stage == "source") {
     TILERT_ASSIGN(GeneratedProgram generated, generate(program, dims, target, device));
     return generated.source;

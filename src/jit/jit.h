@@ -112,7 +112,8 @@ class Variant {
     uint32_t registers = 0, spill_bytes = 0, threads = 0, shared_bytes = 0;
   };
 
-  Info info() const;
+  // The present state; it changes once, when the variant is compiled. What was returned stays valid as long as the variant.
+  const Info& info() const;
   // Text at a stage: "specialized", "source", or the name of a pass of passes/order.h ("lower", ...). Compiles nothing.
   Result<std::string> text(std::string_view stage) const;
   runtime::ArtifactPtr artifact() const;   // null: not compiled
@@ -131,6 +132,7 @@ class Variant {
   RequestKey key_;
   std::string conditions_;
   mutable std::mutex mutex_;
+  mutable std::unique_ptr<const Info> infos_[2];  // before and after it was compiled
   runtime::ArtifactPtr artifact_;
   BinaryKey binary_key_;
   std::string log_;

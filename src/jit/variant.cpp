@@ -151,9 +151,12 @@ Result<runtime::ArtifactPtr> Variant::make() {
   return runtime::ArtifactPtr(std::make_shared<runtime::Artifact>(std::move(artifact)));
 }
 
-Variant::Info Variant::info() const {
+const Variant::Info& Variant::info() const {
   std::lock_guard lock(mutex_);
-  Info info;
+  std::unique_ptr<const Info>& kept = infos_[artifact_ != nullptr];
+  if (kept) return *kept;
+  auto made = std::make_unique<Info>();
+  Info& info = *made;
   info.compiled = artifact_ != nullptr;
   info.target = target_.text;
   info.request_key = hex(key_.digest);
@@ -164,7 +167,7 @@ Variant::Info Variant::info() const {
     info.registers = std::max(info.registers, r.registers);
     info.spill_bytes = std::max(info.spill_bytes, r.spill_stores);
   }
-  if (!artifact_) return info;
+  if (!artifact_) return (kept = std::move(made)), *kept;
   info.binary_key = hex(binary_key_.digest);
   info.configuration = artifact_->configuration;
   info.binary_bytes = artifact_->code.size();
@@ -172,7 +175,8 @@ Variant::Info Variant::info() const {
     info.threads = std::max(info.threads, k.threads[0] * k.threads[1] * k.threads[2]);
     info.shared_bytes = std::max(info.shared_bytes, k.shared_bytes);
   }
-  return info;
+  kept = std::move(made);
+  return *kept;
 }
 
 Result<std::string> Variant::text(std::string_view stage) const {

@@ -1,5 +1,6 @@
 // The table of atoms.def as values.
 #include "layout/atoms.h"
+#include "support/immortal.h"
 
 #include <algorithm>
 
@@ -63,7 +64,7 @@ int64_t Atom::b_registers() const { return b_digits.empty() ? 0 : register_count
 int64_t Atom::c_registers(int64_t width) const { return register_count(c_digits(width)); }
 
 const std::vector<Atom>& atoms() {
-  static const std::vector<Atom> list = make_atoms();
+  static const std::vector<Atom>& list = immortal(make_atoms());
   return list;
 }
 

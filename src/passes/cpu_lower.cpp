@@ -183,6 +183,23 @@ Status CpuLowering::lower_if(const If& n, Out& out) {
   return {};
 }
 
+namespace {
+
+// Private arrays that would crowd a small stack stand in scratch, as tiles do.
+void place_large_locals(const Program& program, CpuKernel& kernel) {
+  constexpr int64_t kMostOnStack = 1024;
+  for (const auto& [id, lanes] : kernel.locals) {
+    const Buffer& b = program.buffer(id);
+    int64_t bytes = lanes * 8;  // of the widest register type
+    for (Expr e : b.shape) bytes *= e->as_int();
+    if (bytes <= kMostOnStack) continue;
+    kernel.scratch[id] = kernel.tile_bytes;
+    kernel.tile_bytes = round_up(kernel.tile_bytes + bytes, kLine);
+  }
+}
+
+}  // namespace
+
 Result<CpuProgram> cpu_lower(Module module, const PassContext& context, int lanes) {
   TILERT_ASSIGN(Module contracted, contract(std::move(module), context));
   CpuProgram out{std::move(contracted), {}};
@@ -191,6 +208,7 @@ Result<CpuProgram> cpu_lower(Module module, const PassContext& context, int lane
     CpuKernel kernel;
     CpuLowering lowering(out, kernel, body, lanes);
     TILERT_ASSIGN(kernel.body, lowering.lower(body));
+    place_large_locals(out.module.program, kernel);
     kernel.tile_bytes = round_up(kernel.tile_bytes, kPage);
     out.kernels.push_back(std::move(kernel));
   }

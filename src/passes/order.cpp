@@ -10,12 +10,13 @@
 #include "passes/roles.h"
 #include "passes/select.h"
 #include "passes/shared_plan.h"
+#include "support/immortal.h"
 
 namespace tilert::passes {
 
 const std::vector<Pass>& gpu_passes() {
   using ir::Stage;
-  static const std::vector<Pass> table = {
+  static const auto& table = immortal(std::vector<Pass>{
       {"select", select, Stage::specialized},
       {"plan_roles", plan_roles, Stage::specialized},
       {"partial_sums", partial_sums, Stage::specialized},
@@ -26,7 +27,7 @@ const std::vector<Pass>& gpu_passes() {
       {"lower", lower, Stage::lowered},
       {"plan_shared", plan_shared, Stage::lowered},
       {"insert_barriers", insert_barriers, Stage::synchronized},
-  };
+  });
   return table;
 }
 

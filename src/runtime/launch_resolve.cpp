@@ -27,11 +27,18 @@ Code check_tensor(const LaunchState& state, const PreparedParam& param, uint32_t
   }
   if (argument.device_type == TILERT_MEMORY_UNKNOWN) return Code::kOk;
   const Device& device = state.loaded.device();
-  const bool wrong_kind = argument.device_type == (device.is_cpu() ? TILERT_MEMORY_CUDA : TILERT_MEMORY_CPU);
-  const bool wrong_device = argument.device_type == TILERT_MEMORY_CUDA && argument.device_id != device.facts().ordinal;
-  if (!wrong_kind && !wrong_device) return Code::kOk;
-  return refuse(info, Code::kInvalidArgument, at, -1, "'{}' lies on device {}:{}, the kernel is loaded on {}:{}",
-                name(), argument.device_type == TILERT_MEMORY_CPU ? "cpu" : "cuda", argument.device_id,
+  const bool here = argument.device_type == (device.is_cpu() ? TILERT_MEMORY_CPU : TILERT_MEMORY_CUDA) &&
+                    (device.is_cpu() || argument.device_id == device.facts().ordinal);
+  // Both sides reach pinned memory, and managed memory is the GPU's to fetch.
+  const bool reachable = argument.device_type == TILERT_MEMORY_CUDA_HOST ||
+                         (argument.device_type == TILERT_MEMORY_CUDA_MANAGED && !device.is_cpu());
+  if (here || reachable) return Code::kOk;
+  const auto kind = [](int32_t type) {
+    return type == TILERT_MEMORY_CPU ? "cpu" : type == TILERT_MEMORY_CUDA ? "cuda" : "kind ";
+  };
+  const bool named = argument.device_type == TILERT_MEMORY_CPU || argument.device_type == TILERT_MEMORY_CUDA;
+  return refuse(info, Code::kInvalidArgument, at, -1, "'{}' lies on device {}{}:{}, the kernel is loaded on {}:{}", name(),
+                kind(argument.device_type), named ? "" : fmt::format_int(argument.device_type).c_str(), argument.device_id,
                 device.is_cpu() ? "cpu" : "cuda", device.facts().ordinal);
 }
 
@@ -257,17 +264,33 @@ bool find_conflict(LaunchState& state, const LoadedVariant& variant, Mismatch* m
   return false;
 }
 
-Code refuse_dims(const LaunchState& state, size_t variants) {
-  char text[160];
-  char* at = text;
-  char* const end = text + sizeof text - 1;
-  const auto& dims = state.variant->artifact->dims;
-  for (size_t i = 0; i < dims.size() && at < end; ++i) {
-    at = std::min(end, fmt::format_to_n(at, end - at, " {}={}", dims[i].name, state.inputs.dims[i]).out);
+// "N % 64 == 0", what a dim must be for the variant.
+char* put_rule(char* at, char* end, const Dim& dim) {
+  const auto put = [&](auto format, const auto&... values) {
+    return std::min(end, fmt::format_to_n(at, end - at, format, dim.name, values...).out);
+  };
+  switch (dim.kind) {
+    case DimKind::constant: return put(FMT_STRING(" {} = {}"), dim.first);
+    case DimKind::divisible: return put(FMT_STRING(" {} % {} == 0"), dim.first);
+    case DimKind::range: return put(FMT_STRING(" {} in {} to {}"), dim.first, dim.last);
+    case DimKind::dynamic: break;
   }
-  *at = '\0';
-  return refuse(state.info, Code::kNotReady, -1, -1, "none of {} loaded variants takes{}: call tilert_prepare",
-                variants, at == text ? " these arguments" : text);
+  return at;
+}
+
+Code refuse_dims(const LaunchState& state, size_t variants) {
+  char given[96], rules[96];
+  char *at = given, *rule = rules;
+  const std::vector<Dim>& dims = state.loaded.table().variants.back()->dims;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    at = std::min(given + sizeof given - 1,
+                  fmt::format_to_n(at, given + sizeof given - 1 - at, " {}={}", dims[i].name, state.inputs.dims[i]).out);
+    rule = put_rule(rule, rules + sizeof rules - 1, dims[i]);
+  }
+  *at = *rule = '\0';
+  return refuse(state.info, Code::kNotReady, -1, -1,
+                "none of {} loaded variants takes{}{}{}: tilert_prepare loads others where buckets and declared divisors allow",
+                variants, at == given ? " these arguments" : given, rule == rules ? "" : "; the last takes", rules);
 }
 
 Code report(const LaunchState& state, const Mismatch& why, size_t variants) {

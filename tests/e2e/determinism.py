@@ -14,7 +14,7 @@ import tempfile
 
 LOCALES = ["C", "C.UTF-8", "de_DE.UTF-8", "tr_TR.UTF-8"]
 ROUNDING = ["nearest", "up", "down", "zero"]
-TARGETS = ["sm_80", "sm_90a"]
+TARGETS = ["sm_80", "sm_90a", "cpu:x86-64-v3"]
 
 
 def with_unused(text, rng):
