@@ -58,6 +58,8 @@ class [[nodiscard]] Result {
   explicit operator bool() const { return error_.status() == TILERT_OK; }
   T& operator*() { return value_; }
   T* operator->() { return &value_; }
+  const T& operator*() const { return value_; }
+  const T* operator->() const { return &value_; }
   const Error& error() const { return error_; }
 #if TL_EXCEPTIONS
   T value() {

@@ -110,16 +110,23 @@ TEST(Text, SharedExpressionsPrintInProportionToTheirNodes) {
   EXPECT_EQ(q->arena->size(), 65u);
 }
 
-TEST(Text, VeryDeepExpressionsAreReadBack) {
-  samples::Hand h;
-  const Expr n = h.dim("N");
-  Expr e = n;
-  for (int i = 0; i < 20000; ++i) e = h.p.arena->make(Op::add, {e, h.i(i)});
-  h.kernel("k", {e});
-  const std::string text = print(h.p);
-  auto q = parse(text);
+TEST(Text, DeepExpressionsAreReadBackAndDeeperOnesRefused) {
+  const auto chain = [](int links) {
+    samples::Hand h;
+    Expr e = h.dim("N");
+    for (int i = 0; i < links; ++i) e = h.p.arena->make(Op::add, {e, h.i(i)});
+    h.kernel("k", {e});
+    return print(h.p);
+  };
+  const std::string deep = chain(static_cast<int>(kMaxExpressionDepth));
+  auto q = parse(deep);
   ASSERT_TRUE(q) << q.error().message;
-  EXPECT_EQ(print(*q), text);
+  EXPECT_EQ(print(*q), deep);
+  for (const int links : {static_cast<int>(kMaxExpressionDepth) + 1, 20000}) {
+    auto refused = parse(chain(links));
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message.find("operations deep"), std::string::npos) << refused.error().message;
+  }
 }
 
 TEST(Text, CanonicalTextIgnoresNamesLabelsLocationsAndUnusedDeclarations) {
