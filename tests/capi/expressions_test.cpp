@@ -88,7 +88,7 @@ TEST(Expressions, ALargePrivateArrayNeedsNoLargeStack) {
   const tl::Context context = *tl::Context::create(options);
   const tl::Device device = context.cpu();
   const tl::Loaded loaded = context.kernel(*program).prepare(device);
-  float in = 2, out = 0;
+  alignas(16) float in = 2, out = 0;
   on_small_stack([&] { loaded.launch(nullptr, {&in, &out}); });
   EXPECT_EQ(out, 6);
 }
