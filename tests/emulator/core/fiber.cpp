@@ -21,6 +21,7 @@
 extern "C" {
 void __sanitizer_start_switch_fiber(void**, const void*, size_t);
 void __sanitizer_finish_switch_fiber(void*, const void**, size_t*);
+void __asan_unpoison_memory_region(const volatile void*, size_t);
 }
 #endif
 
@@ -40,6 +41,13 @@ void start_switch([[maybe_unused]] void** fake, [[maybe_unused]] const void* sta
 void finish_switch([[maybe_unused]] void* fake, [[maybe_unused]] const void** stack, [[maybe_unused]] size_t* bytes) {
 #ifdef TILERT_EMULATOR_ASAN
   __sanitizer_finish_switch_fiber(fake, stack, bytes);
+#endif
+}
+
+// A fiber that a report ended left its frames' marks on the stack.
+void forget_frames([[maybe_unused]] uint8_t* stack, [[maybe_unused]] size_t bytes) {
+#ifdef TILERT_EMULATOR_ASAN
+  __asan_unpoison_memory_region(stack, bytes);
 #endif
 }
 
@@ -112,6 +120,7 @@ void Fiber::prepare(uint8_t* stack, size_t bytes, void (*entry)(void*), void* ar
   entry_ = entry;
   argument_ = argument;
   fake_stack_ = nullptr;
+  forget_frames(stack, bytes);
   auto** top = reinterpret_cast<void**>(reinterpret_cast<uintptr_t>(stack + bytes) & ~uintptr_t{15});
   *--top = nullptr;
   *--top = nullptr;
@@ -154,6 +163,7 @@ void Fiber::prepare(uint8_t* stack, size_t bytes, void (*entry)(void*), void* ar
   entry_ = entry;
   argument_ = argument;
   fake_stack_ = nullptr;
+  forget_frames(stack, bytes);
   if (!context_) context_ = new SwitchContext;
   getcontext(&context_->fiber);
   context_->fiber.uc_stack.ss_sp = stack;
