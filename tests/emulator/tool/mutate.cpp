@@ -5,6 +5,7 @@
 // under way, meet across it. Those are counted apart.
 //   tilert_mutate [--filter TEXT] [--target sm_80|sm_90a] [--every N] [--least PERCENT] [--json FILE]
 // --every N takes each N-th mutant; a score below --least is a failure. Not here: what mutants there are (mutants.h).
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -138,7 +139,10 @@ int run(const Options& options) {
   const auto machine = Machine::open(Backend::emulated, why_not, options.ordinal);
   if (!machine) return std::fprintf(stderr, "%s\n", why_not.c_str()), 2;
   Tearing tearing(*machine, options);
-  for (const Trial& trial : all_trials())
+  // A text is torn in the first case that has it: the last choices of a case, which run more of it, come first.
+  std::vector<Trial> trials = all_trials();
+  std::reverse(trials.begin(), trials.end());
+  for (const Trial& trial : trials)
     if (!trial.row->heavy && trial.text().find(options.filter) != std::string::npos) tearing.tear(trial);
   const Score& s = tearing.score;
   const size_t counted = s.mutants - s.not_compiled - s.redundant, caught = s.by_outcome + s.by_race;
