@@ -167,9 +167,10 @@ TL_DEV T tl_neg(T a) {
 }
 
 //@ tl_abs
+// By bits: ptxas 13.0 drops the abs.f32 of a select between a positive number and -0.
 template <class T>
 TL_DEV T tl_abs(T a) {
-  if constexpr (tl_is_float<T>::value) return tl_from_float<T>(fabsf(tl_float(a)));
+  if constexpr (tl_is_float<T>::value) return tl_from_float<T>(tl_bits<float>(tl_bits<tl_u32>(tl_float(a)) & 0x7fffffffu));
   else return a < 0 ? tl_neg<T>(a) : a;
 }
 

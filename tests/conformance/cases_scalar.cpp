@@ -205,6 +205,21 @@ Scenario extrema(const Values& v) {
   return s;
 }
 
+// 20. The magnitude of -0 is +0, also where a compiler knows that the value is 2 or -0 and takes that for not negative.
+Scenario magnitude_of_zero(const Values& v) {
+  Scenario s;
+  s.program([](tl::Builder& b) {
+    auto chosen = b.scalar("chosen", tl::boolean);
+    auto y = b.output("y", tl::i32, {1});
+    b.grid({1}, [&](tl::Index) {
+      const tl::Expr two_or_minus_zero = tl::select(chosen, b.constant(tl::f32, -2.0), b.constant(tl::f32, 0.0)) * -1.f;
+      y(0) = tl::reinterpret(tl::i32, tl::abs(two_or_minus_zero));
+    });
+  });
+  s.launch().scalar(tl::boolean, v["chosen"]).output(tl::i32, exactly({v["chosen"] ? Real(0x40000000) : Real(0)}));
+  return s;
+}
+
 }  // namespace
 
 void add_scalar_cases(std::vector<Case>& to) {
@@ -218,6 +233,7 @@ void add_scalar_cases(std::vector<Case>& to) {
   to.push_back({"17", "division_and_shifts", {{"operation", {0, 1, 2, 3, 4, 5}}, whole_types}, integers});
   to.push_back({"17", "shifted_out_and_back", {}, shift_back});
   to.push_back({"20", "casts", {all, target, {"copy", {0, 1}}}, casts});
+  to.push_back({"20", "the_magnitude_of_zero", {{"chosen", {0, 1}}}, magnitude_of_zero});
   to.push_back({"21", "elementary_functions", {each, floats}, functions});
   to.push_back({"32", "extrema_and_nan", {{"operation", {0, 1, 2, 3}}, floats}, extrema});
 }
