@@ -95,6 +95,18 @@ function(tilert_room_closure room out)
   set(${out} ${done} PARENT_SCOPE)
 endfunction()
 
+# The objects of those rooms, for a program that has them inside.
+function(tilert_room_objects room out)
+  tilert_room_closure(${room} closure)
+  set(objects)
+  foreach(used ${closure})
+    if(TARGET tilert_${used})
+      list(APPEND objects $<TARGET_OBJECTS:tilert_${used}>)
+    endif()
+  endforeach()
+  set(${out} ${objects} PARENT_SCOPE)
+endfunction()
+
 # Tests that load the plugin, and so need it built first.
 set(TILERT_TESTS_WITH_PLUGIN compiler runtime jit capi conformance e2e)
 
@@ -113,12 +125,8 @@ function(tilert_room_test room)
     ${PROJECT_SOURCE_DIR}/tests ${PROJECT_BINARY_DIR}/generated)
   target_compile_definitions(test_${name} PRIVATE TILERT_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     TILERT_BINARY_DIR="${PROJECT_BINARY_DIR}" TILERT_PROJECT_VERSION="${PROJECT_VERSION}" TILERT_BUILDING)
-  tilert_room_closure(${room} closure)
-  foreach(used ${closure})
-    if(TARGET tilert_${used})
-      target_sources(test_${name} PRIVATE $<TARGET_OBJECTS:tilert_${used}>)
-    endif()
-  endforeach()
+  tilert_room_objects(${room} objects)
+  target_sources(test_${name} PRIVATE ${objects})
   target_link_libraries(test_${name} PRIVATE tilert_flags tilert_external GTest::gmock GTest::gtest_main)
   if(TARGET tilert_device_files)
     add_dependencies(test_${name} tilert_device_files)
