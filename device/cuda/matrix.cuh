@@ -40,6 +40,31 @@ TL_DEV void tl_stmatrix_x4(void* p, const tl_u32 (&r)[4]) {
                ::"r"(tl_address(p)), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]) : "memory");
 }
 
+//@ tl_stmatrix_x1
+TL_DEV void tl_stmatrix_x1(void* p, const tl_u32 (&r)[1]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {%1};" ::"r"(tl_address(p)), "r"(r[0]) : "memory");
+}
+
+//@ tl_stmatrix_x2
+TL_DEV void tl_stmatrix_x2(void* p, const tl_u32 (&r)[2]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(tl_address(p)), "r"(r[0]), "r"(r[1]) : "memory");
+}
+
+//@ tl_stmatrix_x1_trans
+TL_DEV void tl_stmatrix_x1_trans(void* p, const tl_u32 (&r)[1]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%0], {%1};" ::"r"(tl_address(p)), "r"(r[0]) : "memory");
+}
+
+//@ tl_stmatrix_x2_trans
+TL_DEV void tl_stmatrix_x2_trans(void* p, const tl_u32 (&r)[2]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(tl_address(p)), "r"(r[0]), "r"(r[1]) : "memory");
+}
+
+//@ tl_stmatrix_x4_trans
+TL_DEV void tl_stmatrix_x4_trans(void* p, const tl_u32 (&r)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(tl_address(p)), "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]) : "memory");
+}
+
 //@ tl_pack
 // Two 16-bit or four 8-bit elements in one register, the first in the low bits.
 TL_DEV tl_u32 tl_pack(tl_f16 a, tl_f16 b) { return static_cast<tl_u32>(a.bits) | static_cast<tl_u32>(b.bits) << 16; }
@@ -81,5 +106,85 @@ TL_DEV void tl_mma_m16n8k32_s8(int (&d)[4], const tl_u32 (&a)[4], const tl_u32 (
   asm(
       "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+//@ tl_mma_m16n8k32_u8
+TL_DEV void tl_mma_m16n8k32_u8(int (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2]) {
+  asm(
+      "mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+//@ tl_mma_m16n8k8_f16
+TL_DEV void tl_mma_m16n8k8_f16(float (&d)[4], const tl_u32 (&a)[2], const tl_u32 (&b)[1]) {
+  asm(
+      "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+}
+
+//@ tl_mma_m16n8k8_bf16
+TL_DEV void tl_mma_m16n8k8_bf16(float (&d)[4], const tl_u32 (&a)[2], const tl_u32 (&b)[1]) {
+  asm(
+      "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+}
+
+//@ tl_mma_m16n8k16_s8
+TL_DEV void tl_mma_m16n8k16_s8(int (&d)[4], const tl_u32 (&a)[2], const tl_u32 (&b)[1]) {
+  asm(
+      "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+}
+
+//@ tl_mma_m16n8k4_tf32
+TL_DEV void tl_mma_m16n8k4_tf32(float (&d)[4], const tl_u32 (&a)[2], const tl_u32 (&b)[1]) {
+  asm(
+      "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+}
+
+//@ tl_mma_m16n8k8_tf32
+TL_DEV void tl_mma_m16n8k8_tf32(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2]) {
+  asm(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+//@ tl_mma_m16n8k32_e4m3
+TL_DEV void tl_mma_m16n8k32_e4m3(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2]) {
+  asm(
+      "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+//@ tl_mma_m16n8k32_e5m2
+TL_DEV void tl_mma_m16n8k32_e5m2(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2]) {
+  asm(
+      "mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e5m2.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+//@ tl_mma_m16n8k32_e4m3_e5m2
+TL_DEV void tl_mma_m16n8k32_e4m3_e5m2(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2]) {
+  asm(
+      "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+//@ tl_mma_m16n8k32_e5m2_e4m3
+TL_DEV void tl_mma_m16n8k32_e5m2_e4m3(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2]) {
+  asm(
+      "mma.sync.aligned.m16n8k32.row.col.f32.e5m2.e4m3.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }

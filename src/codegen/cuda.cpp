@@ -9,6 +9,7 @@
 #include "codegen/c_text.h"
 #include "codegen/configuration.h"
 #include "codegen/device_text.h"
+#include "codegen/product_text.h"
 #include "ir/visit.h"
 
 namespace tilert::codegen {
@@ -122,38 +123,6 @@ class KernelText {
 
 }  // namespace
 
-namespace {
-
-// The product of one width and dtype: an explicit specialization of tl_wgmma_ss.
-std::string wgmma_form(int n, const std::string& type) {
-  std::string registers, operands;
-  for (int i = 0; i < n / 2; ++i) {
-    registers += fmt::format("{}%{}", i ? ", " : "", i);
-    operands += fmt::format("{}\"+f\"(d[{}])", i ? ", " : "", i);
-  }
-  const char* dtype = type == "tl_bf16" ? "bf16" : "f16";
-  return fmt::format(
-      "template <>\nTL_DEV void tl_wgmma_ss<{0}, {1}>(float (&d)[{2}], tl_u64 a, tl_u64 b, int accumulate) {{\n"
-      "  asm volatile(\"{{\\n.reg .pred tl_again;\\nsetp.ne.b32 tl_again, %{5}, 0;\\n\"\n"
-      "      \"wgmma.mma_async.sync.aligned.m64n{0}k16.f32.{6}.{6} {{{7}}}, %{3}, %{4}, tl_again, 1, 1, 0, 0;\\n}}\"\n"
-      "      : {8}\n      : \"l\"(a), \"l\"(b), \"r\"(accumulate));\n}}\n",
-      n, type, n / 2, n / 2, n / 2 + 1, n / 2 + 2, dtype, registers, operands);
-}
-
-std::string wgmma_forms(const std::string& body) {
-  constexpr std::string_view kCall = "tl_wgmma_ss<";
-  std::set<std::pair<int, std::string>> forms;
-  for (size_t at = body.find(kCall); at != std::string::npos; at = body.find(kCall, at + 1)) {
-    const size_t comma = body.find(", ", at), end = body.find('>', at);
-    forms.insert({std::stoi(body.substr(at + kCall.size(), comma - at - kCall.size())), body.substr(comma + 2, end - comma - 2)});
-  }
-  std::string text;
-  for (const auto& [n, type] : forms) text += wgmma_form(n, type);
-  return text;
-}
-
-}  // namespace
-
 Result<GeneratedProgram> generate_cuda(const passes::Module& module, const passes::PassContext& context) {
   GeneratedProgram out;
   out.language = Language::cuda;
@@ -164,7 +133,7 @@ Result<GeneratedProgram> generate_cuda(const passes::Module& module, const passe
     body += "\n" + KernelText(module, module.program.kernels[k], module.plans[k], k).run(kernel);
     out.kernels.push_back(std::move(kernel));
   }
-  out.source = device_text("cuda", body) + wgmma_forms(body) + body;
+  out.source = device_text("cuda", body) + product_forms(body) + body;
   out.configuration = configuration_json(module);
   out.program = module.program;
   return out;

@@ -125,42 +125,6 @@ TL_DEV void tl_shuffle_xor(T (&dst)[1], T (&src)[1], int mask, int line = __buil
   dst[0] = tl_shuffle_bits<T>(src[0], mask, line);
 }
 
-//@ tl_ldmatrix_x1
-TL_DEV void tl_ldmatrix_x1(tl_u32 (&r)[1], const void* p, int line = __builtin_LINE()) { tlemu_ldmatrix(r, p, 1, 0, line); }
-
-//@ tl_ldmatrix_x2
-TL_DEV void tl_ldmatrix_x2(tl_u32 (&r)[2], const void* p, int line = __builtin_LINE()) { tlemu_ldmatrix(r, p, 2, 0, line); }
-
-//@ tl_ldmatrix_x4
-TL_DEV void tl_ldmatrix_x4(tl_u32 (&r)[4], const void* p, int line = __builtin_LINE()) { tlemu_ldmatrix(r, p, 4, 0, line); }
-
-//@ tl_ldmatrix_x1_trans
-TL_DEV void tl_ldmatrix_x1_trans(tl_u32 (&r)[1], const void* p, int line = __builtin_LINE()) { tlemu_ldmatrix(r, p, 1, 1, line); }
-
-//@ tl_ldmatrix_x2_trans
-TL_DEV void tl_ldmatrix_x2_trans(tl_u32 (&r)[2], const void* p, int line = __builtin_LINE()) { tlemu_ldmatrix(r, p, 2, 1, line); }
-
-//@ tl_ldmatrix_x4_trans
-TL_DEV void tl_ldmatrix_x4_trans(tl_u32 (&r)[4], const void* p, int line = __builtin_LINE()) { tlemu_ldmatrix(r, p, 4, 1, line); }
-
-//@ tl_stmatrix_x4
-TL_DEV void tl_stmatrix_x4(void* p, const tl_u32 (&r)[4], int line = __builtin_LINE()) { tlemu_stmatrix(p, r, 4, 0, line); }
-
-//@ tl_mma_m16n8k16_f16
-TL_DEV void tl_mma_m16n8k16_f16(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2], int line = __builtin_LINE()) {
-  tlemu_mma(tlemu_m16n8k16_f16, d, a, b, line);
-}
-
-//@ tl_mma_m16n8k16_bf16
-TL_DEV void tl_mma_m16n8k16_bf16(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2], int line = __builtin_LINE()) {
-  tlemu_mma(tlemu_m16n8k16_bf16, d, a, b, line);
-}
-
-//@ tl_mma_m16n8k32_s8
-TL_DEV void tl_mma_m16n8k32_s8(int (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2], int line = __builtin_LINE()) {
-  tlemu_mma(tlemu_m16n8k32_s8, d, a, b, line);
-}
-
 //@ tl_mbarrier_init
 TL_DEV void tl_mbarrier_init(tl_u64* bar, int arrivals, int line = __builtin_LINE()) { tlemu_mbarrier_init(bar, arrivals, line); }
 

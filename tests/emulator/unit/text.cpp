@@ -143,7 +143,12 @@ std::vector<Part> device_parts() {
   return out;
 }
 
-std::vector<Part> twin_parts() { return cut(file("twins.cuh")); }
+std::vector<Part> twin_parts() {
+  std::vector<Part> out;
+  for (const char* name : {"twins.cuh", "twins_matrix.cuh"})
+    for (Part& part : cut(file(name))) out.push_back(std::move(part));
+  return out;
+}
 
 bool is_host_text(const Part& part) {
   bool host = true;
