@@ -114,7 +114,8 @@ extern "C" __attribute__((visibility("hidden"), used)) void tilert_emulator_ente
   static_cast<Fiber*>(fiber)->enter();
 }
 
-void Fiber::prepare(uint8_t* stack, size_t bytes, void (*entry)(void*), void* argument) {
+void Fiber::prepare(FiberHome& home, uint8_t* stack, size_t bytes, void (*entry)(void*), void* argument) {
+  home_ = &home;
   stack_ = stack;
   bytes_ = bytes;
   entry_ = entry;
@@ -132,22 +133,30 @@ void Fiber::prepare(uint8_t* stack, size_t bytes, void (*entry)(void*), void* ar
 }
 
 void Fiber::resume() {
-  start_switch(&scheduler_fake_stack_, stack_, bytes_);
-  tilert_emulator_switch(&scheduler_pointer_, stack_pointer_);
-  finish_switch(scheduler_fake_stack_, nullptr, nullptr);
+  home_->entering = true;
+  start_switch(&home_->fake_stack, stack_, bytes_);
+  tilert_emulator_switch(&home_->stack_pointer, stack_pointer_);
+  finish_switch(home_->fake_stack, nullptr, nullptr);
 }
 
 void Fiber::suspend(bool last) {
-  start_switch(last ? nullptr : &fake_stack_, scheduler_stack_, scheduler_bytes_);
-  tilert_emulator_switch(&stack_pointer_, scheduler_pointer_);
-  finish_switch(fake_stack_, &scheduler_stack_, &scheduler_bytes_);
+  start_switch(last ? nullptr : &fake_stack_, home_->stack, home_->bytes);
+  tilert_emulator_switch(&stack_pointer_, home_->stack_pointer);
+  arrive();
+}
+
+void Fiber::hand_over(Fiber& to, bool last) {
+  start_switch(last ? nullptr : &fake_stack_, to.stack_, to.bytes_);
+  tilert_emulator_switch(&stack_pointer_, to.stack_pointer_);
+  arrive();
 }
 
 Fiber::~Fiber() = default;
+FiberHome::~FiberHome() = default;
 
 #else
 struct SwitchContext {
-  ucontext_t fiber, scheduler;
+  ucontext_t place;
 };
 
 namespace {
@@ -157,7 +166,8 @@ void start(unsigned high, unsigned low) {
 }
 }  // namespace
 
-void Fiber::prepare(uint8_t* stack, size_t bytes, void (*entry)(void*), void* argument) {
+void Fiber::prepare(FiberHome& home, uint8_t* stack, size_t bytes, void (*entry)(void*), void* argument) {
+  home_ = &home;
   stack_ = stack;
   bytes_ = bytes;
   entry_ = entry;
@@ -165,39 +175,60 @@ void Fiber::prepare(uint8_t* stack, size_t bytes, void (*entry)(void*), void* ar
   fake_stack_ = nullptr;
   forget_frames(stack, bytes);
   if (!context_) context_ = new SwitchContext;
-  getcontext(&context_->fiber);
-  context_->fiber.uc_stack.ss_sp = stack;
-  context_->fiber.uc_stack.ss_size = bytes;
-  context_->fiber.uc_link = nullptr;
+  if (!home.context) home.context = new SwitchContext;
+  getcontext(&context_->place);
+  context_->place.uc_stack.ss_sp = stack;
+  context_->place.uc_stack.ss_size = bytes;
+  context_->place.uc_link = nullptr;
   const auto self = reinterpret_cast<uintptr_t>(this);
-  makecontext(&context_->fiber, reinterpret_cast<void (*)()>(&start), 2, static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
+  makecontext(&context_->place, reinterpret_cast<void (*)()>(&start), 2, static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
 }
 
 void Fiber::resume() {
-  start_switch(&scheduler_fake_stack_, stack_, bytes_);
-  swapcontext(&context_->scheduler, &context_->fiber);
-  finish_switch(scheduler_fake_stack_, nullptr, nullptr);
+  home_->entering = true;
+  start_switch(&home_->fake_stack, stack_, bytes_);
+  swapcontext(&home_->context->place, &context_->place);
+  finish_switch(home_->fake_stack, nullptr, nullptr);
 }
 
 void Fiber::suspend(bool last) {
-  start_switch(last ? nullptr : &fake_stack_, scheduler_stack_, scheduler_bytes_);
-  swapcontext(&context_->fiber, &context_->scheduler);
-  finish_switch(fake_stack_, &scheduler_stack_, &scheduler_bytes_);
+  start_switch(last ? nullptr : &fake_stack_, home_->stack, home_->bytes);
+  swapcontext(&context_->place, &home_->context->place);
+  arrive();
+}
+
+void Fiber::hand_over(Fiber& to, bool last) {
+  start_switch(last ? nullptr : &fake_stack_, to.stack_, to.bytes_);
+  swapcontext(&context_->place, &to.context_->place);
+  arrive();
 }
 
 Fiber::~Fiber() { delete context_; }
+FiberHome::~FiberHome() { delete context; }
 #endif
 
 void Fiber::enter() {
-  finish_switch(nullptr, &scheduler_stack_, &scheduler_bytes_);
+  fake_stack_ = nullptr;
+  arrive();
   entry_(argument_);
+}
+
+// On its own stack again: who came from the scheduler notes where that lives.
+void Fiber::arrive() {
+#ifdef TILERT_EMULATOR_ASAN
+  const void* stack = nullptr;
+  size_t bytes = 0;
+  finish_switch(fake_stack_, &stack, &bytes);
+  if (home_->entering) home_->stack = stack, home_->bytes = bytes;
+#endif
+  home_->entering = false;
 }
 
 Fiber::Fiber(Fiber&& other) noexcept { *this = std::move(other); }
 
 Fiber& Fiber::operator=(Fiber&& other) noexcept {
   stack_pointer_ = other.stack_pointer_;
-  scheduler_pointer_ = other.scheduler_pointer_;
+  home_ = other.home_;
   std::swap(context_, other.context_);
   stack_ = other.stack_;
   bytes_ = other.bytes_;

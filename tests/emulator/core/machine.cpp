@@ -116,9 +116,11 @@ void Machine::start_threads(const uint32_t origin[3]) {
       warp.block = &block;
       warp.first = block.first_thread + w * kLanes;
       warp.count = std::min<uint32_t>(kLanes, threads_per_block_ - w * kLanes);
-      warp.ready = warp.count == kLanes ? ~0u : (1u << warp.count) - 1;
+      warp.ready = warp.all = warp.count == kLanes ? ~0u : (1u << warp.count) - 1;
       warp.group = Group();
       warp.group.expected = warp.count;
+      warp.group.arguments.resize(warp.count);
+      for (uint32_t i = 0; i < warp.count; ++i) warp.group.members.push_back(&threads_[warp.first + i]);
     }
     for (uint32_t t = 0; t < threads_per_block_; ++t) {
       Thread& thread = threads_[block.first_thread + t];
@@ -126,12 +128,13 @@ void Machine::start_threads(const uint32_t origin[3]) {
       thread.index = t;
       thread.number = block.first_thread + t;
       thread.warp = block.first_warp + t / kLanes;
-      thread.state = State::ready;
+      thread.state = State::live;
       thread.waits_at = nullptr;
       thread.line = 0;
       uint8_t* const stack = stacks_.base(thread.number);
       if (!stack) return record(Fault::unsupported, nullptr, "no memory for the stacks of threads");
-      thread.fiber.prepare(stack, StackPool::kBytes, &Machine::thread_main, this);
+      // Frames of a warp's threads must not share the sets of the host's caches.
+      thread.fiber.prepare(home_, stack, StackPool::kBytes - thread.number % 15 * 17 * 64, &Machine::thread_main, this);
     }
   }
 }
@@ -143,7 +146,7 @@ void Machine::thread_main(void* argument) {
   thread.state = State::done;
   ++self.done_;
   self.warps_[thread.warp].ready &= ~(1u << self.lane());
-  thread.fiber.suspend(true);
+  self.leave(true);
 }
 
 // Until all threads have ended, or nothing can run and no engine has anything left to land.
@@ -168,33 +171,41 @@ void Machine::schedule_all() {
 }
 
 bool Machine::run_warp(uint32_t index) {
-  Warp& warp = warps_[index];
-  uint32_t left = warp.ready;
-  const bool any = left != 0;
-  while (left && !failed()) {
-    int lane = schedule_.backward ? 31 - std::countl_zero(left) : std::countr_zero(left);
-    if (schedule_.order == Order::random) {
-      const int shift = static_cast<int>(random_() % 32);
-      lane = (std::countr_zero(std::rotr(left, shift)) + shift) % 32;
-    }
-    left &= ~(1u << lane);
-    run_thread(threads_[warp.first + static_cast<uint32_t>(lane)]);
-  }
-  return any && !failed();
+  turn_ = &warps_[index];
+  left_in_turn_ = turn_->ready;
+  self_ = next_in_turn();
+  if (!self_) return false;
+  self_->fiber.resume();
+  self_ = nullptr;
+  return !failed();
 }
 
-void Machine::run_thread(Thread& thread) {
+Thread* Machine::next_in_turn() {
+  const uint32_t left = left_in_turn_;
+  if (!left || failed()) return nullptr;
+  int lane = schedule_.backward ? 31 - std::countl_zero(left) : std::countr_zero(left);
+  if (schedule_.order == Order::random) {
+    const int shift = static_cast<int>(random_() % 32);
+    lane = (std::countr_zero(std::rotr(left, shift)) + shift) % 32;
+  }
+  left_in_turn_ = left & ~(1u << lane);
   ++report_.switches;
-  self_ = &thread;
-  thread.fiber.resume();
-  self_ = nullptr;
+  return &threads_[turn_->first + static_cast<uint32_t>(lane)];
+}
+
+// Lanes of a turn follow each other without the scheduler: they mostly stand at one place, which the host's processor
+// foresees.
+void Machine::leave(bool last) {
+  Thread& from = *self_;
+  Thread* const next = next_in_turn();
+  if (!next) return from.fiber.suspend(last);
+  self_ = next;
+  from.fiber.hand_over(next->fiber, last);
 }
 
 void Machine::suspend() {
-  Thread& thread = *self_;
-  thread.state = State::waiting;
-  warps_[thread.warp].ready &= ~(1u << lane());
-  thread.fiber.suspend(false);
+  warps_[self_->warp].ready &= ~(1u << lane());
+  leave(false);
 }
 
 void Machine::wait(WaitList& list, const char* what) {
@@ -208,29 +219,32 @@ void Machine::wake(WaitList& list) {
   list.threads.clear();
 }
 
-void Machine::meet(Group& group, const char* operation, uint64_t tag, void* argument, Complete complete, int slot) {
+// The first to come says what is met at; the others must say the same.
+bool Machine::come(Group& group, const char* operation, uint64_t tag) {
   Thread& thread = *self_;
   if (group.arrived == 0) {
     group.operation = operation;
     group.tag = tag;
     group.line = thread.line;
-    group.members.resize(group.expected);
-    group.arguments.resize(group.expected);
+    group.first = &thread;
   } else if (group.tag != tag || (group.operation != operation && std::strcmp(group.operation, operation) != 0)) {
-    const Thread& first = *group.first;
-    fail(Fault::divergence, std::string("comes to ") + operation + " while " + describe(first) + " waits at " +
+    fail(Fault::divergence, std::string("comes to ") + operation + " while " + describe(*group.first) + " waits at " +
                                 group.operation + " of " + place(group.line) +
                                 (std::strcmp(group.operation, operation) ? "" : ", with other operands or at another place"));
   }
-  if (group.arrived == 0) group.first = &thread;
-  const size_t at = slot < 0 ? group.arrived : static_cast<size_t>(slot);
-  group.members[at] = &thread;
-  group.arguments[at] = argument;
-  if (++group.arrived < group.expected) {
-    thread.waits_at = operation;
-    suspend();
-    return;
+  thread.waits_at = operation;
+  return ++group.arrived == group.expected;
+}
+
+void Machine::meet(Group& group, const char* operation, uint64_t tag, void* argument, Complete complete) {
+  Thread& thread = *self_;
+  if (group.arrived == 0) {
+    group.members.resize(group.expected);
+    group.arguments.resize(group.expected);
   }
+  group.members[group.arrived] = &thread;
+  group.arguments[group.arrived] = argument;
+  if (!come(group, operation, tag)) return suspend();
   ++report_.collectives;
   if (complete) complete(*this, group);
   group.arrived = 0;
@@ -239,19 +253,22 @@ void Machine::meet(Group& group, const char* operation, uint64_t tag, void* argu
 }
 
 void Machine::meet_warp(const char* operation, uint64_t tag, void* argument, Complete complete) {
-  meet(warp().group, operation, tag, argument, complete, static_cast<int>(lane()));
+  Warp& own = warp();
+  own.group.arguments[lane()] = argument;
+  if (!come(own.group, operation, tag)) return suspend();
+  ++report_.collectives;
+  if (complete) complete(*this, own.group);
+  own.group.arrived = 0;
+  own.ready = own.all;
 }
 
 void Machine::make_ready(Thread& thread) {
-  thread.state = State::ready;
-  thread.waits_at = nullptr;
   warps_[thread.warp].ready |= 1u << (thread.number - warps_[thread.warp].first);
 }
 
 void Machine::fail(Fault fault, const std::string& what) {
   record(fault, self_, what);
   Thread& thread = *self_;
-  thread.state = State::waiting;
   for (;;) thread.fiber.suspend(false);
 }
 
@@ -299,7 +316,7 @@ void Machine::report_deadlock() {
   }
   record(Fault::deadlock, nullptr, text);
   for (const Thread& thread : threads_)
-    if (thread.state == State::waiting) report_.line = report_.line ? report_.line : thread.line;
+    if (thread.state == State::live) report_.line = report_.line ? report_.line : thread.line;
 }
 
 void Machine::check_canaries() {

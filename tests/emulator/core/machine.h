@@ -47,7 +47,8 @@ struct Group {
   std::vector<void*> arguments;    // of the members
 };
 
-enum class State : uint8_t { ready, waiting, done };
+// A live thread is ready where its warp says so, else it waits.
+enum class State : uint8_t { live, done };
 
 struct Thread {
   Fiber fiber;
@@ -55,15 +56,16 @@ struct Thread {
   uint32_t index = 0;    // in its block
   uint32_t number = 0;   // in its cluster
   uint32_t warp = 0;     // in the cluster
-  State state = State::ready;
-  const char* waits_at = nullptr;
+  State state = State::live;
+  const char* waits_at = nullptr;  // of who waits
   int line = 0;          // of the last primitive that it came to
 };
 
 struct Warp {
   Block* block = nullptr;
   uint32_t first = 0, count = 0;  // threads, numbers in the cluster
-  uint32_t ready = 0;             // a bit for each lane
+  uint32_t all = 0;               // a bit for each lane
+  uint32_t ready = 0;             // of those that can run
   Group group;
 };
 
@@ -99,7 +101,7 @@ class Machine {
   // Waits until `group.expected` threads have come with the same operation and tag. `complete` runs once, with all
   // members and their arguments; what it writes to the arguments is seen by their owners.
   using Complete = void (*)(Machine&, Group&);
-  void meet(Group& group, const char* operation, uint64_t tag, void* argument, Complete complete, int slot = -1);
+  void meet(Group& group, const char* operation, uint64_t tag, void* argument, Complete complete);
   void meet_warp(const char* operation, uint64_t tag, void* argument, Complete complete);  // arguments by lane
   void wait(WaitList& list, const char* what);
   void wake(WaitList& list);
@@ -145,7 +147,9 @@ class Machine {
   void start_threads(const uint32_t origin[3]);
   void schedule_all();
   bool run_warp(uint32_t warp);  // each ready lane once; whether any ran
-  void run_thread(Thread& thread);
+  bool come(Group& group, const char* operation, uint64_t tag);  // whether all are here now
+  Thread* next_in_turn();        // the next lane of the warp's turn; null: the turn ends
+  void leave(bool last);         // the calling fiber, for the next one
   void suspend();
   void make_ready(Thread& thread);
   void report_deadlock();
@@ -158,7 +162,10 @@ class Machine {
   Report report_;
   std::unique_ptr<Races> races_;
   StackPool stacks_;
+  FiberHome home_;
   Thread* self_ = nullptr;
+  Warp* turn_ = nullptr;         // the warp that runs, and its lanes that are still to run
+  uint32_t left_in_turn_ = 0;
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
   std::vector<Block> blocks_;

@@ -1,6 +1,7 @@
 // A cluster's engines from its start to its end.
 #include "emulator/cuda/gpu.h"
 
+#include "emulator/cuda/matrix.h"
 #include "emulator/cuda/products.h"
 
 namespace tilert::emulator {
@@ -16,6 +17,7 @@ void Gpu::begin_cluster() {
   register_waiters.threads.clear();
   cluster_group = Group();
   registers.assign(warps().size(), 0);
+  rooms.resize(warps().size());
   const size_t warpgroups = (warps().size() + 3) / 4;
   products.clear();
   for (size_t i = 0; i < warpgroups; ++i) products.push_back(std::make_unique<WarpgroupProducts>());

@@ -69,7 +69,8 @@ struct ThreadStores {
 
 constexpr uint32_t kWindow = 0x400;  // where shared memory starts in its window: a null pointer is never a tile
 
-struct Product;  // products.h
+struct WarpRoom;  // matrix.h
+struct Product;   // products.h
 struct WarpgroupProducts;
 
 class Gpu : public Machine {
@@ -86,6 +87,7 @@ class Gpu : public Machine {
   std::deque<TensorLoad> loads;        // issued, not landed
   std::unordered_map<uint64_t, Mbarrier> mbarriers;
   std::vector<std::unique_ptr<WarpgroupProducts>> products;  // by warpgroup of the cluster
+  std::vector<WarpRoom> rooms;         // by warp
   std::vector<int> registers;          // by warp: as setmaxnreg left them; 0: as launched
   WaitList register_waiters;
   Group cluster_group;

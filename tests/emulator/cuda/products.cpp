@@ -19,8 +19,8 @@ WarpgroupProducts::PerWarp& own_warp(Gpu& gpu) { return own(gpu).warps[gpu.self(
 
 // Room for operands and a product; on the heap, since a library opened at run time gets little thread-local memory.
 struct Scratch {
-  float a[64 * 32], b[256 * 32];
-  alignas(64) uint8_t tile[64 * 256 * 4], columns[32 * 256 * 4];  // of floats or integers
+  alignas(64) float a[64 * 32], b[32 * 256];  // A by row, B by place along K
+  alignas(64) float tile[64 * 256];
   static Scratch& own() {
     static thread_local const std::unique_ptr<Scratch> room(new Scratch);
     return *room;
@@ -44,11 +44,11 @@ struct Descriptor {
   }
 };
 
-// One operand tile [rows][k] as numbers. K-major: groups of 8 rows `stride` apart, rows as wide as the swizzle; without a
+// One operand tile as numbers, each step along its rows and along K so far apart. K-major: groups of 8 rows `stride` apart, rows as wide as the swizzle; without a
 // swizzle, core matrices of 8 rows x 16 bytes, `leading` apart along K. MN-major: spans of the swizzle's width along MN
 // `leading` apart, groups of 8 along K `stride` apart; without a swizzle the two change places.
 template <class Touch>
-bool decode(const Gpu& gpu, const Block& block, uint64_t bits, Number type, int rows, int depth, bool mn_major, float* out, Touch&& touch) {
+bool decode(const Gpu& gpu, const Block& block, uint64_t bits, Number type, int rows, int depth, bool mn_major, float* out, int row_step, int k_step, Touch&& touch) {
   const Descriptor d(bits);
   const uint32_t size = static_cast<uint32_t>(number_bits(type)) / 8, span = d.swizzle ? 16u << d.swizzle : 16u;
   const int per = static_cast<int>(16 / size);  // elements of a chunk of 16 bytes, which no layout tears apart
@@ -67,8 +67,8 @@ bool decode(const Gpu& gpu, const Block& block, uint64_t bits, Number type, int 
       const uint8_t* const chunk = block.arena + address;
       touch(chunk, 16);
       const int count = std::min(per, inner - i);
-      if (mn_major) decode_elements(type, chunk, count, out + i * depth + o, depth);
-      else decode_elements(type, chunk, count, out + o * depth + i, 1);
+      if (mn_major) decode_elements(type, chunk, count, out + i * row_step + o * k_step, row_step);
+      else decode_elements(type, chunk, count, out + o * row_step + i * k_step, k_step);
     }
   return true;
 }
@@ -85,23 +85,25 @@ void decode_registers(const Product& product, int depth, float* out) {
       }
 }
 
+float add(float d, float x) { return d + x; }
+int32_t add(int32_t d, float x) { return static_cast<int32_t>(static_cast<uint32_t>(d) + static_cast<uint32_t>(static_cast<int32_t>(x))); }
+
+// The sums of one issue, over k in its order, are added to the accumulators. Those of 8-bit integers are exact in floats.
 template <class T>
-void add_products(Product& product, const float* a, const float* b, int depth) {
+void add_products(Product& product, int depth) {
   const int n = product.form.n;
   Scratch& room = Scratch::own();
-  T* const tile = reinterpret_cast<T*>(room.tile);
-  T* const columns = reinterpret_cast<T*>(room.columns);  // b transposed: the inner loop runs along N
-  for (int j = 0; j < n; ++j)
-    for (int k = 0; k < depth; ++k) columns[k * n + j] = static_cast<T>(b[j * depth + k]);
-  std::fill_n(tile, 64 * n, T());
-  for (int i = 0; i < 64; ++i) {
-    T* const row = &tile[i * n];
-    for (int k = 0; k < depth; ++k) {
-      const T x = static_cast<T>(a[i * depth + k]);
-      const T* const column = &columns[k * n];
-      for (int j = 0; j < n; ++j) row[j] += x * column[j];
+  const float* const b = room.b;
+  float* const tile = room.tile;
+  for (int j = 0; j < n; j += 8)
+    for (int i = 0; i < 64; ++i) {
+      float sums[8] = {};
+      for (int k = 0; k < depth; ++k) {
+        const float x = room.a[i * depth + k];
+        for (int e = 0; e < 8; ++e) sums[e] += x * b[k * n + j + e];
+      }
+      std::memcpy(&tile[i * n + j], sums, sizeof sums);
     }
-  }
   for (int t = 0; t < 128; ++t) {
     uint32_t* const values = product.lanes[t].accumulator->values.data();
     const int lane = t % 32;
@@ -109,7 +111,7 @@ void add_products(Product& product, const float* a, const float* b, int depth) {
       const int i = 16 * (t / 32) + lane / 4 + 8 * (v / 2 % 2), j = 8 * (v / 4) + 2 * (lane % 4) + v % 2;
       T d = 0;
       if (product.form.accumulate) std::memcpy(&d, values + v, 4);
-      d += tile[i * n + j];
+      d = add(d, tile[i * n + j]);
       std::memcpy(values + v, &d, 4);
     }
   }
@@ -124,12 +126,12 @@ std::string execute(Gpu& gpu, Product& product) {
   const Block& block = *product.lanes[0].thread->block;
   const auto untouched = [](const void*, size_t) {};
   if (form.from_registers) decode_registers(product, depth, a);
-  else if (!decode(gpu, block, form.a, form.type, 64, depth, form.mn_a, a, untouched))
+  else if (!decode(gpu, block, form.a, form.type, 64, depth, form.mn_a, a, depth, 1, untouched))
     return "the descriptor of A reaches beyond shared memory";
-  if (!decode(gpu, block, form.b, form.type, form.n, depth, form.mn_b, b, untouched))
+  if (!decode(gpu, block, form.b, form.type, form.n, depth, form.mn_b, b, 1, form.n, untouched))
     return "the descriptor of B reaches beyond shared memory";
-  if (form.type == Number::s8 || form.type == Number::u8) add_products<int32_t>(product, a, b, depth);
-  else add_products<float>(product, a, b, depth);
+  if (form.type == Number::s8 || form.type == Number::u8) add_products<int32_t>(product, depth);
+  else add_products<float>(product, depth);
   return {};
 }
 
@@ -149,8 +151,8 @@ std::string note_reads(Gpu& gpu, WarpgroupProducts& of, const Product& product, 
       wrong = races.engine_access(clock, address, bytes, false, Proxy::async, of.component, static_cast<uint32_t>(number) + 1, form.line);
   };
   const Block& block = *product.lanes[0].thread->block;
-  if (!form.from_registers) decode(gpu, block, form.a, form.type, 64, depth, form.mn_a, values, touch);
-  decode(gpu, block, form.b, form.type, form.n, depth, form.mn_b, values, touch);
+  if (!form.from_registers) decode(gpu, block, form.a, form.type, 64, depth, form.mn_a, values, depth, 1, touch);
+  decode(gpu, block, form.b, form.type, form.n, depth, form.mn_b, values, 1, form.n, touch);
   return wrong.empty() ? wrong : "the product " + wrong;
 }
 

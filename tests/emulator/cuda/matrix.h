@@ -1,0 +1,19 @@
+// What a warp's lanes lay down before they meet at a matrix instruction, each from its own registers, and take up after:
+// whoever acts for all then reads one place and not 32 stacks.
+#pragma once
+
+#include <cstdint>
+
+namespace tilert::emulator {
+
+struct WarpRoom {
+  // mma.sync: packed registers by place along K, then by row of A or column of B; the product.
+  alignas(64) uint32_t a[8][16], b[8][8];
+  alignas(64) uint32_t d[16][8];
+  // ldmatrix and stmatrix: the rows by lane, and where they are. Apart, since a lane may store while another has not yet
+  // taken up what was loaded.
+  alignas(64) uint32_t loaded[32][4], stored[32][4];
+  void* row_at[32];
+};
+
+}  // namespace tilert::emulator
