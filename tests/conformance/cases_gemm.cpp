@@ -72,7 +72,7 @@ Scenario warps(const Values& v) {
   return one_block(p, v.dtype(), false, v["warps"] * 32, static_cast<tilert_warp_split>(v["split"]));
 }
 
-// 36, 40. Whole matrices over a grid, in a pipelined loop.
+// 36, 40. Whole matrices over a grid, in a pipelined loop whose ring goes round more than once with K 520.
 Scenario over_a_grid(const Values& v) {
   const Product p = {150, 136, v["K"], v["trans"] % 2 == 1, v["trans"] / 2 == 1};
   const tl::DType dtype = v.dtype(), out = dtype == tl::i8 ? tl::i32 : tl::f32;
@@ -210,7 +210,7 @@ void add_gemm_cases(std::vector<Case>& to) {
   to.push_back({"36", "blocks_of_128", {{"M", {128}}, {"N", {128}}, {"K", {16, 32, 64}}, trans, {"random", {0, 1}}, dtypes({tl::f16, tl::bf16})}, sizes});
   to.push_back({"36", "sizes", {edges, columns, {"K", {16, 24, 40, 8, 1}}, trans, {"random", {0, 1}}, dtypes({tl::f16})}, sizes});
   to.push_back({"36", "tall", {{"M", {192, 256}}, {"N", {64, 128}}, {"K", {32}}, {"trans", {0, 2}}, {"random", {1}}, dtypes({tl::f16})}, sizes});
-  to.push_back({"36", "over_a_grid", {{"K", {64, 72, 1, 200}}, trans, {"block_k", {32, 64}}, dtypes({tl::f16, tl::bf16, tl::i8})}, over_a_grid});
+  to.push_back({"36", "over_a_grid", {{"K", {64, 520, 1, 200}}, trans, {"block_k", {32, 64}}, dtypes({tl::f16, tl::bf16, tl::i8})}, over_a_grid});
   to.push_back({"37", "warps_and_splits",
                 {{"warps", {1, 2, 4, 8}}, {"split", {0, 1, 2, 3}}, {"M", {16, 64, 128}}, {"N", {16, 64, 128}}, dtypes({tl::f16, tl::i8})}, warps});
   to.push_back({"39", "the_first_trip_overwrites", {{"pipelined", {0, 1}}, {"nan", {0, 1}}}, first_trip_overwrites});

@@ -91,11 +91,12 @@ std::string text_of(Real value) {
   return text;
 }
 
-std::string plugin_path() {
+// A library that was built with this program, or lies beside it; empty where neither is.
+std::string library_path(const std::string& name) {
   std::error_code ignored;
-  for (const char* place : {TILERT_BINARY_DIR "/lib/libtilert_llvm.so"})
-    if (std::filesystem::exists(place, ignored)) return place;
-  const auto beside = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / "libtilert_llvm.so";
+  const std::string built = TILERT_BINARY_DIR "/lib/" + name;
+  if (std::filesystem::exists(built, ignored)) return built;
+  const auto beside = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / name;
   return std::filesystem::exists(beside, ignored) ? beside.string() : std::string();
 }
 
@@ -107,7 +108,7 @@ const char* backend_name(Backend backend) {
 }
 
 tl::Result<tl::Context> test_context(const std::string& nvrtc) {
-  const std::string plugin = plugin_path();
+  const std::string plugin = library_path("libtilert_llvm.so");
   tilert_context_options options{};
   options.flags = TILERT_ALLOW_SOURCE;
   options.cache_mode = TILERT_CACHE_MEMORY;
@@ -125,7 +126,7 @@ std::unique_ptr<Machine> Machine::open(Backend backend, std::string& why_not, in
 
 // Empty, or why there is no device. The emulator is driver and NVRTC in one.
 std::string Machine::open_device(int ordinal) {
-  const std::string emulator = TILERT_BINARY_DIR "/lib/libtilert_emulator.so";
+  const std::string emulator = library_path("libtilert_emulator.so");
   const bool emulated = backend_ == Backend::emulated;
   if (on_device())
     if (std::string why = emulated ? cuda_.open(emulator, ordinal) : cuda_.open(); !why.empty()) return why;
@@ -148,13 +149,17 @@ std::string Machine::open_device(int ordinal) {
   return {};
 }
 
-void Machine::prepare_ahead(const Scenario& scenario) {
-  if (!scenario.refused.empty()) return;
+std::vector<std::string> Machine::prepare_ahead(const Scenario& scenario) {
+  std::vector<std::string> sources;
+  if (!scenario.refused.empty()) return sources;
   for (auto program : scenario.programs) {
     Prepared prepared;
     Outcome ignored;
-    if (program && prepare(scenario, *program, prepared, ignored)) tilert_kernel_release(prepared.kernel);
+    if (!program || !prepare(scenario, *program, prepared, ignored)) continue;
+    note_variants(prepared.kernel, ignored, sources);
+    tilert_kernel_release(prepared.kernel);
   }
+  return sources;
 }
 
 std::string Machine::device_name() const { return device_ ? device_.info().name : "interpreter"; }
@@ -190,7 +195,7 @@ Outcome Machine::run(const Scenario& scenario) {
               (scenario.of_variants && backend_ == Backend::interpreter);
   if (out.apart) return out;
   std::vector<std::vector<Bytes>> first;
-  std::string sources;
+  std::vector<std::string> sources;
   for (size_t p = 0; p < scenario.programs.size() && out.ok; ++p) {
     auto built = scenario.programs[p];
     if (!built) {
@@ -214,7 +219,9 @@ Outcome Machine::run(const Scenario& scenario) {
         out.fail("program " + std::to_string(p) + " gives other bits than program 0");
     }
   }
-  if (!sources.empty()) out.digest = sha256_hex(sources);
+  std::string all;
+  for (const std::string& source : sources) all += source;
+  if (!all.empty()) out.digest = sha256_hex(all);
   return out;
 }
 
@@ -253,7 +260,7 @@ bool Machine::prepare(const Scenario& scenario, const tl::Program& program, Prep
   return true;
 }
 
-void Machine::note_variants(tilert_kernel* kernel, Outcome& out, std::string& sources) {
+void Machine::note_variants(tilert_kernel* kernel, Outcome& out, std::vector<std::string>& sources) {
   for (uint32_t i = 0; i < tilert_kernel_variant_count(kernel); ++i) {
     tilert_variant* raw = nullptr;
     if (tilert_kernel_variant(kernel, i, &raw)) continue;
@@ -262,7 +269,7 @@ void Machine::note_variants(tilert_kernel* kernel, Outcome& out, std::string& so
     out.registers = std::max(out.registers, info.registers);
     out.spill_bytes = std::max(out.spill_bytes, info.spill_bytes);
     out.compile_ms += static_cast<double>(info.compile_nanoseconds) / 1e6;
-    if (auto source = variant.text()) sources += *source;
+    if (auto source = variant.text()) sources.push_back(*source);
   }
 }
 

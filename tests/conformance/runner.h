@@ -38,8 +38,9 @@ class Machine {
   static std::unique_ptr<Machine> open(Backend backend, std::string& why_not, int ordinal = 0);
 
   Outcome run(const Scenario& scenario);
-  // Compiles what the scenario will launch, so that the emulator takes the kernels of many scenarios at a time.
-  void prepare_ahead(const Scenario& scenario);
+  // Compiles what the scenario will launch, so that the emulator takes the kernels of many scenarios at a time. The
+  // generated sources.
+  std::vector<std::string> prepare_ahead(const Scenario& scenario);
   // Of the emulated back end: its table of functions.
   const tilert_emulator_table* emulator() const { return emulator_; }
   Backend backend() const { return backend_; }
@@ -54,7 +55,7 @@ class Machine {
   };
   void run_refused(const Scenario& scenario, Outcome& out);
   bool prepare(const Scenario& scenario, const tl::Program& program, Prepared& to, Outcome& out);
-  void note_variants(tilert_kernel* kernel, Outcome& out, std::string& sources);
+  void note_variants(tilert_kernel* kernel, Outcome& out, std::vector<std::string>& sources);
   // The bytes that each argument holds afterwards go to `after`.
   void run_launch(const Scenario& scenario, const Launch& launch, Prepared& prepared, Outcome& out,
                   std::vector<Bytes>& after);

@@ -126,12 +126,6 @@ class Machine {
   std::string place(int line) const;                 // "line 41 (7: product)"
   void record(Fault fault, const Thread* at, const std::string& what);  // the first one is kept
   bool failed() const { return !report_.ok(); }
-  // Lines that threads came to since the list was last cleared, by number.
-  void reach(int line) {
-    if (static_cast<size_t>(line) >= reached.size()) reached.resize(static_cast<size_t>(line) + 1);
-    reached[static_cast<size_t>(line)] = 1;
-  }
-  std::vector<char> reached;
 
  protected:
   // What asynchronous engines add. `land` is asked when no thread can run: lands one piece of work, or says that there

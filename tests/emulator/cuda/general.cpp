@@ -71,7 +71,6 @@ int tlemu_thread(void) { return static_cast<int>(Gpu::current().self().index); }
 int tlemu_block(int axis) { return static_cast<int>(Gpu::current().block().id[axis]); }
 int tlemu_grid(int axis) { return static_cast<int>(Gpu::current().launch().grid[axis]); }
 unsigned char* tlemu_arena(void) { return Gpu::current().block().arena; }
-void tlemu_at(int line) { at(line); }
 
 uint32_t tlemu_address(const void* p) {
   Gpu& gpu = Gpu::current();

@@ -112,7 +112,6 @@ class Gpu : public Machine {
 inline Gpu& at(int line) {
   Gpu& gpu = Gpu::current();
   gpu.self().line = line;
-  gpu.reach(line);
   return gpu;
 }
 

@@ -11,7 +11,7 @@ int tlemu_block(int axis);
 int tlemu_grid(int axis);
 unsigned char* tlemu_arena(void);
 uint32_t tlemu_address(const void* p);  // in the shared window, as the device would have it
-void tlemu_at(int line);                // notes where the thread is
+int tlemu_mutant(int id);               // whether the place of this number is to be changed (mutation runs)
 
 // The memory side of a vector access: a report unless aligned to its bytes. Registers may lie anywhere.
 void tlemu_vector(const void* p, int bytes, int line);

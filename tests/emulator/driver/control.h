@@ -19,7 +19,10 @@ struct tilert_emulator_table {
   const char* (*text)(int number);  // valid until the process ends
   int (*add_text)(const char* body);
   void (*replace)(int number, int by);
-  int (*reached)(int number, int line);  // whether threads came to a primitive on that line of the text
+  // Texts may ask tlemu_mutant(id) at places that one run in many changes: the id that is answered yes (-1: none), and
+  // whether threads have asked for an id since it was last set.
+  void (*set_mutant)(int id);
+  int (*asked)(int id);
   // Sum over all launches of this process.
   void (*counts)(unsigned long long* launches, unsigned long long* switches, double* seconds);
 };

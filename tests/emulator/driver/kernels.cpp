@@ -17,7 +17,6 @@ struct Entry {
   KernelText text;
   bool compiled[2] = {false, false};
   Unit::Placed placed[2];
-  std::vector<char> reached;
 };
 
 struct List {
@@ -36,7 +35,7 @@ List& list() {
 size_t register_text(const KernelText& text) {
   const std::lock_guard lock(list().mutex);
   const auto [at, fresh] = list().by_body.try_emplace(text.body, list().entries.size());
-  if (fresh) list().entries.push_back({text, {}, {}, {}});
+  if (fresh) list().entries.push_back({text, {}, {}});
   return at->second;
 }
 
@@ -59,19 +58,6 @@ size_t text_to_run(size_t text) {
   const std::lock_guard lock(list().mutex);
   const auto found = list().replaced.find(text);
   return found == list().replaced.end() ? text : found->second;
-}
-
-void note_reached(size_t text, const std::vector<char>& lines) {
-  const std::lock_guard lock(list().mutex);
-  std::vector<char>& all = list().entries[text].reached;
-  if (all.size() < lines.size()) all.resize(lines.size());
-  for (size_t i = 0; i < lines.size(); ++i) all[i] = static_cast<char>(all[i] | lines[i]);
-}
-
-bool was_reached(size_t text, int line) {
-  const std::lock_guard lock(list().mutex);
-  const std::vector<char>& all = list().entries[text].reached;
-  return line >= 0 && static_cast<size_t>(line) < all.size() && all[static_cast<size_t>(line)];
 }
 
 namespace {

@@ -18,9 +18,6 @@ size_t text_count();
 // Launches of a text run another from now on.
 void replace_text(size_t text, size_t by);
 size_t text_to_run(size_t text);
-// Lines of a text that threads came to in any launch.
-void note_reached(size_t text, const std::vector<char>& lines);
-bool was_reached(size_t text, int line);
 
 // An image as NVRTC hands it out and the driver takes it: target, names, source.
 std::string make_image(const std::string& target, const std::string& source, const KernelText& text);

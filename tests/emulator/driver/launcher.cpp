@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "emulator/cuda/gpu.h"
+#include "emulator/cuda/primitives.h"
 #include "emulator/driver/control.h"
 #include "emulator/driver/kernels.h"
 #include "emulator/driver/memory.h"
@@ -21,7 +22,7 @@ double seconds = 0;
 
 thread_local std::string last_report;
 
-std::string run_once(const DriverLaunch& of, size_t number, const LoadedKernel& kernel, const KernelText& text, const Schedule& schedule, bool with_races) {
+std::string run_once(const DriverLaunch& of, const LoadedKernel& kernel, const KernelText& text, const Schedule& schedule, bool with_races) {
   static thread_local const std::unique_ptr<Gpu> own(new Gpu);  // on the heap: thread-local memory is scarce
   Gpu& gpu = *own;
   alignas(64) uint8_t bytes[4096] = {};
@@ -37,9 +38,7 @@ std::string run_once(const DriverLaunch& of, size_t number, const LoadedKernel& 
   launch.races = with_races;
   launch.place = [&text](int line) { return place_in(text, line); };
   const auto start = std::chrono::steady_clock::now();
-  gpu.reached.clear();
   const Report report = gpu.run(launch, schedule);
-  note_reached(number, gpu.reached);
   {
     const std::lock_guard lock(mutex);
     ++launches;
@@ -72,7 +71,7 @@ std::string run_everywhere(const DriverLaunch& launch) {
   Snapshot first;
   for (size_t i = 0; i < chosen.size(); ++i) {
     if (i > 0) restore(before);
-    const std::string wrong = run_once(launch, number, kernel, text, chosen[i], with_races);
+    const std::string wrong = run_once(launch, kernel, text, chosen[i], with_races);
     if (!wrong.empty()) return wrong;
     if (i == 0 && chosen.size() > 1) first = take_snapshot();
     if (i == 0) continue;
@@ -124,7 +123,13 @@ int count_texts() { return static_cast<int>(text_count()); }
 const char* text(int number) { return registered_text(static_cast<size_t>(number)).body.c_str(); }
 int add_text(const char* body) { return static_cast<int>(register_text(kernel_text(body))); }
 void replace(int number, int by) { replace_text(static_cast<size_t>(number), static_cast<size_t>(by < 0 ? number : by)); }
-int reached(int number, int line) { return was_reached(static_cast<size_t>(number), line); }
+std::vector<char> asked_ids;
+int mutant = -1;
+void set_mutant(int id) {
+  mutant = id;
+  asked_ids.clear();
+}
+int asked(int id) { return id >= 0 && static_cast<size_t>(id) < asked_ids.size() && asked_ids[static_cast<size_t>(id)]; }
 void counts(unsigned long long* l, unsigned long long* s, double* t) {
   const std::lock_guard lock(mutex);
   *l = launches;
@@ -135,8 +140,15 @@ void counts(unsigned long long* l, unsigned long long* s, double* t) {
 }  // namespace
 }  // namespace tilert::emulator
 
+int tlemu_mutant(int id) {
+  using namespace tilert::emulator;
+  if (static_cast<size_t>(id) >= asked_ids.size()) asked_ids.resize(static_cast<size_t>(id) + 64);
+  asked_ids[static_cast<size_t>(id)] = 1;
+  return id == mutant;
+}
+
 const tilert_emulator_table* tilert_emulator_control(void) {
   using namespace tilert::emulator;
-  static const tilert_emulator_table table = {set_schedules, set_races, report, compile_all, count_texts, text, add_text, replace, reached, counts};
+  static const tilert_emulator_table table = {set_schedules, set_races, report, compile_all, count_texts, text, add_text, replace, set_mutant, asked, counts};
   return &table;
 }

@@ -1,99 +1,155 @@
-// Texts are taken line by line, as the generator writes them: one call a line.
+// Texts are taken line by line, as the generator writes them: one statement a line, blocks in braces.
 #include "emulator/tool/mutants.h"
 
-#include <cctype>
+#include <algorithm>
 #include <regex>
 #include <sstream>
+#include <unordered_map>
 
 namespace tilert::emulator {
 namespace {
 
-// Statements whose loss must be seen: barriers, waits, commits, fences, arrivals.
-const char* const kDeleted[] = {"tl_barrier(", "tl_named_barrier(", "tl_warp_sync(", "tl_cp_async_wait<", "tl_cp_async_commit(",
-    "tl_mbarrier_init(", "tl_mbarrier_init_fence(", "tl_mbarrier_wait(", "tl_mbarrier_arrive(", "tl_mbarrier_expect(",
-    "tl_proxy_fence(", "tl_wgmma_fence(", "tl_wgmma_commit(", "tl_wgmma_wait<", "tl_tma_store_commit(", "tl_tma_store_wait_read<",
-    "tl_mma_", "tl_wgmma_ss<", "tl_ldmatrix_", "tl_stmatrix_", "tl_cp_async<", "tl_tma_load_", "tl_tma_store_2d("};
+// Statements whose loss must be seen: barriers, waits, commits, fences, arrivals, and what they order.
+const char* const kDeleted[] = {"tl_barrier(", "tl_named_barrier(", "tl_cluster_barrier(", "tl_warp_sync(", "tl_cp_async", "tl_mbarrier_",
+    "tl_tma_", "tl_proxy_fence(", "tl_wgmma_fence(", "tl_wgmma_commit(", "tl_wgmma_wait<", "tl_wgmma_ss<", "tl_wgmma_rs<", "tl_mma_",
+    "tl_ldmatrix_", "tl_stmatrix_"};
 
 struct Rewrite {
-  const char *kind, *pattern, *to;
+  const char *pattern, *to;
 };
-// Weakened: a wait that lets one more be under way, a barrier of fewer threads, of another id, a wrong count, bytes, phase.
-// Shifted: by 16 bytes where tiles of 16-bit elements lie, by one element of registers or of global memory.
-const Rewrite kRewrites[] = {
-    {"weaken", R"((tl_cp_async_wait|tl_wgmma_wait|tl_tma_store_wait_read)<0>)", "$1<1>"},
-    {"weaken", R"((tl_cp_async_wait|tl_wgmma_wait|tl_tma_store_wait_read)<1>)", "$1<2>"},
-    {"weaken", R"((tl_cp_async_wait)<2>)", "$1<3>"},
-    {"weaken", R"((tl_named_barrier\(.*), 128\))", "$1, 96)"},
-    {"weaken", R"(tl_named_barrier\(\((.*), 128\))", "tl_named_barrier(1 + ($1, 128)"},
-    {"weaken", R"((tl_mbarrier_init\(.*), 1\))", "$1, 2)"},
-    {"weaken", R"((tl_mbarrier_init\(.*), 2\))", "$1, 1)"},
-    {"weaken", R"((tl_mbarrier_wait\(.*), (\w+)\);)", "$1, 1 - $2);"},
-    {"weaken", R"((tl_mbarrier_wait\(.*), (\w+)\);)", "$1, 0);"},
-    {"weaken", R"((tl_mbarrier_expect\(.*), (\d+)\);)", "$1, $2 + 16);"},
-    {"shift", R"(tl_arena \+ ([1-9]\d+))", "tl_arena + 0"},
-    {"shift", R"((tl_ldmatrix_\w+\(.*\), s\d+) \+ )", "$1 + 8 + "},
-    {"shift", R"((tl_stmatrix_\w+\(s\d+) \+ )", "$1 + 8 + "},
-    {"shift", R"((tl_cp_async<\d+>\(s\d+) \+ )", "$1 + 8 + "},
-    {"shift", R"((tl_cp_async<\d+>\(.*, p\d+) \+ )", "$1 + 8 + "},
-    {"shift", R"((tl_tma_(load|store)_2d\(.*), (\(.*\))\);)", "$1, 1 + $3);"},
-    {"shift", R"((tl_wgmma_descriptor\(.*, s\d+) \+ )", "$1 + 64 + "},
-    {"shift", R"((tl_move<\d+>\(p\d+) \+ )", "$1 + 1 + "},
-    {"shift", R"((tl_move<\d+>\(.*, p\d+) \+ )", "$1 + 1 + "},
-    {"shift", R"((tl_move<\d+>\(s\d+) \+ )", "$1 + 8 + "},
-    {"shift", R"((tl_move<\d+>\(.*, s\d+) \+ )", "$1 + 8 + "},
-    {"shift", R"((tl_shuffle_xor\(.*), (\d+)\);)", "$1, $2 * 2 & 31);"},
-    {"shift", R"(\b([ps]\d+)\[\()", "$1[1 + ("},
-    {"shift", R"((tl_slice<\d+>\(r\d+) \+ \(v)", "$1 + 1 + (v"},
+// Weakened: a wait that lets one more be under way, a barrier of fewer threads or of another id, a wrong count of arrivals
+// or bytes, a wrong phase, always the first phase.
+const Rewrite kWeakened[] = {
+    {R"(^(tl_cp_async_wait|tl_wgmma_wait|tl_tma_store_wait_read|tl_tma_store_wait)<0>)", "$1<1>"},
+    {R"(^(tl_cp_async_wait|tl_wgmma_wait|tl_tma_store_wait_read|tl_tma_store_wait)<1>)", "$1<2>"},
+    {R"(^(tl_cp_async_wait|tl_wgmma_wait)<2>)", "$1<3>"},
+    {R"(^(tl_cp_async_wait|tl_wgmma_wait)<3>)", "$1<4>"},
+    {R"(^(tl_named_barrier\(.*), (\d+)\);)", "$1, $2 - 32);"},
+    {R"(^tl_named_barrier\((.*), (\d+)\);)", "tl_named_barrier(1 + $1, $2);"},
+    {R"(^(tl_mbarrier_init\(.*), (\d+)\);)", "$1, $2 + 1);"},
+    {R"(^(tl_mbarrier_init\(.*), 2\);)", "$1, 1);"},
+    {R"(^(tl_mbarrier_wait\(.*), ([^,]+)\);)", "$1, 1 - ($2));"},
+    {R"(^(tl_mbarrier_wait\(.*), ([^,]+)\);)", "$1, 0);"},
+    {R"(^(tl_mbarrier_expect\(.*), (\d+)\);)", "$1, $2 + 16);"},
+    {R"(^(tl_mbarrier_expect\(.*), (\d+)\);)", "$1, $2 - 16);"},
 };
+
+// Shifted: `by` is added in front of group 1, behind what group 2 follows, or stands in the place of group 1. "v": the
+// elements of the vector that tl_move takes. 8: 16 bytes of a 16-bit tile, by which asynchronous accesses stay aligned.
+enum class Where { front, instead, doubled };
+struct Shift {
+  const char *of, *pattern, *by;  // `of`: how the line begins; empty: any
+  Where where = Where::front;
+};
+#define PLACE R"(\b[ps]\d+(?: \+ ([^ ])|([,)])))"
+const Shift kShifts[] = {
+    {"", R"(tl_arena \+ ([1-9]\d*))", "0", Where::instead},
+    {"", R"(\b[ps]\d+\[(.))", "1"},
+    {"", R"(tl_slice<\d+>\(r\d+ \+ ([^ ]))", "1"},
+    {"tl_move<", PLACE, "v"},
+    {"tl_ldmatrix_", PLACE, "8"},
+    {"tl_stmatrix_", PLACE, "8"},
+    {"tl_cp_async<", PLACE, "8"},
+    {"tl_mbarrier_", PLACE, "1"},
+    {"tl_wgmma_descriptor(", PLACE, "64"},
+    {"tl_wgmma_", R"(v\d+ \+ (\d+)ull\))", "2"},
+    {"tl_tma_", PLACE, "8"},
+    {"tl_tma_load_", R"(map\d+, s\d+[^,]*, ([(\w]))", "1"},
+    {"tl_tma_store_", R"(^tl_tma_store_\dd\([^,]*, [^,]*, ([(\w]))", "1"},
+    {"tl_tma_", R"(, ([(\w][^,]*\));$)", "1"},
+    {"tl_shuffle_xor(", R"(, (\d+)\);)", "", Where::doubled},
+};
+#undef PLACE
 
 std::string trimmed(const std::string& line) {
   const size_t at = line.find_first_not_of(' ');
   return at == std::string::npos ? "" : line.substr(at);
 }
 
-}  // namespace
+bool begins(const std::string& line, const char* with) { return line.rfind(with, 0) == 0; }
 
-std::string with_notes(const std::string& body) {
-  std::string out, before;
-  std::istringstream in(body);
-  for (std::string line; std::getline(in, line);) {
-    const std::string code = trimmed(line);
-    // A statement that follows the end of another, or the start of a block.
-    const bool statement = !code.empty() && code.back() == ';' && !before.empty() && (before.back() == ';' || before.back() == '{' || before.back() == '}');
-    out += (statement ? "tlemu_at(__LINE__); " : "") + line + "\n";
-    if (!code.empty() && code.rfind("//", 0) != 0) before = code;
-  }
-  return out;
+const std::regex& compiled(const char* pattern) {
+  static std::unordered_map<std::string, std::regex>& all = *new std::unordered_map<std::string, std::regex>;
+  const auto [at, fresh] = all.try_emplace(pattern);
+  if (fresh) at->second = std::regex(pattern);
+  return at->second;
 }
 
-std::vector<Mutant> mutants_of(const std::string& body) {
-  std::vector<std::string> lines;
-  std::istringstream in(body);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  std::vector<Mutant> out;
-  const auto add = [&](size_t at, const char* kind, const std::string& to) {
-    Mutant mutant{kind, static_cast<int>(at) + 1, trimmed(lines[at]), trimmed(to), {}};
-    for (size_t i = 0; i < lines.size(); ++i) mutant.body += (i == at ? to : lines[i]) + "\n";
-    out.push_back(std::move(mutant));
-  };
-  static const std::vector<std::regex>* const patterns = [] {
-    auto* list = new std::vector<std::regex>;
-    for (const Rewrite& rewrite : kRewrites) list->emplace_back(rewrite.pattern);
-    return list;
-  }();
-  // Groups of no copies need no wait: a text without cp_async commits and waits in vain.
-  const bool copies = body.find("tl_cp_async<") != std::string::npos;
-  for (size_t i = 1; i < lines.size(); ++i) {
-    const std::string line = trimmed(lines[i]);
-    if (line.rfind("//", 0) == 0 || (!copies && line.rfind("tl_cp_async_", 0) == 0)) continue;
-    for (const char* start : kDeleted)
-      if (line.rfind(start, 0) == 0) add(i, "delete", "");
-    for (size_t r = 0; r < patterns->size(); ++r) {
-      const std::string to = std::regex_replace(lines[i], (*patterns)[r], kRewrites[r].to, std::regex_constants::format_first_only);
-      if (to != lines[i]) add(i, kRewrites[r].kind, to);
+// In place of [begin, end) of a line: `before`, then one of two values, then `after`.
+struct Edit {
+  size_t begin, end;
+  std::string before, changed, plain, after;
+};
+
+std::vector<Edit> shifts_of(const std::string& line) {
+  std::vector<Edit> out;
+  for (const Shift& shift : kShifts) {
+    if (!begins(line, shift.of)) continue;
+    const std::string by = *shift.by == 'v' ? line.substr(8, line.find('>') - 8) : shift.by;
+    for (std::sregex_iterator m(line.begin(), line.end(), compiled(shift.pattern)), none; m != none; ++m) {
+      const bool behind = !(*m)[1].matched;
+      const auto begin = static_cast<size_t>(m->position(behind ? 2 : 1));
+      const std::string held = (*m)[1];
+      const size_t end = shift.where == Where::front ? begin : begin + held.size();
+      if (shift.where == Where::doubled) out.push_back({begin, end, "", held + " * 2 & 31", held, ""});
+      else if (shift.where == Where::instead) out.push_back({begin, end, "", by, held, ""});
+      else if (behind) out.push_back({begin, end, " + ", by, "0", ""});
+      else out.push_back({begin, end, "", by, "0", " + "});
     }
   }
+  std::stable_sort(out.begin(), out.end(), [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
   return out;
 }
+
+class Tear {
+ public:
+  explicit Tear(const std::string& body) {
+    std::istringstream in(body);
+    // Groups of no copies need no wait: a text without cp_async commits and waits in vain.
+    copies_ = body.find("tl_cp_async<") != std::string::npos;
+    for (std::string line; std::getline(in, line);) {
+      ++line_;
+      out.body += line_ == 1 ? line : torn(line);
+      out.body += "\n";
+    }
+  }
+
+  Torn out;
+
+ private:
+  // A place's question: whether the mutant of this number is alive.
+  std::string question(const char* kind, const std::string& from, const std::string& to) {
+    out.mutants.push_back({kind, line_, from, to});
+    return "tlemu_mutant(" + std::to_string(out.mutants.size() - 1) + ")";
+  }
+
+  std::string torn(const std::string& whole) {
+    const std::string line = trimmed(whole), indent = whole.substr(0, whole.size() - line.size());
+    if (line.empty() || begins(line, "//") || begins(line, "#") || (!copies_ && begins(line, "tl_cp_async_"))) return whole;
+    std::string choices;
+    for (const char* start : kDeleted)
+      if (begins(line, start)) choices += "if (" + question("delete", line, "") + ") {} else ";
+    for (const Rewrite& weakened : kWeakened)
+      if (const std::string to = std::regex_replace(line, compiled(weakened.pattern), weakened.to); to != line)
+        choices += "if (" + question("weaken", line, to) + ") { " + to + " } else ";
+    std::string shifted;
+    size_t done = 0;
+    for (const Edit& edit : shifts_of(line)) {
+      const std::string to = line.substr(0, edit.begin) + edit.before + edit.changed + edit.after + line.substr(edit.end);
+      shifted += line.substr(done, edit.begin - done) + edit.before + "(" + question("shift", line, to) + " ? " + edit.changed + " : " +
+                 edit.plain + ")" + edit.after;
+      done = edit.end;
+    }
+    shifted += line.substr(done);
+    return indent + choices + shifted;
+  }
+
+  bool copies_ = false;
+  int line_ = 0;
+};
+
+}  // namespace
+
+Torn tear_text(const std::string& body) { return Tear(body).out; }
 
 }  // namespace tilert::emulator

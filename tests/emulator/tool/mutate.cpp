@@ -1,160 +1,211 @@
 // tilert_mutate: how much of what can go wrong in generated text the emulator sees. Each kernel of the conformance list (or
-// of the cases that match) is changed in one place at a time; a mutant is caught when the case no longer passes, by its
-// outcome under any schedule or by a race report. Prints the survivors and the score. A barrier, wait or commit whose loss
-// leaves every outcome and, with every access marked, no race is redundant there: no two threads' accesses, and no copy
-// under way, meet across it. Those are counted apart.
-//   tilert_mutate [--filter TEXT] [--target sm_80|sm_90a] [--every N] [--least PERCENT] [--json FILE]
-// --every N takes each N-th mutant; a score below --least is a failure. Not here: what mutants there are (mutants.h).
-#include <algorithm>
+// of the cases that match) is changed in one place at a time; a mutant is caught when a case that has the text no longer
+// passes, by its outcome under any schedule or by a race report. A barrier, wait or commit whose loss leaves every outcome
+// and, with every access marked, no race is redundant there: no two accesses meet across it. Those are counted apart.
+//   tilert_mutate [--target sm_80|sm_90a|both] [--filter TEXT] [--every N] [--shard I/N] [--jobs N] [--minutes N]
+//                 [--limit SECONDS] [--out FILE] [--reasons FILE] [--least PERCENT]
+//   tilert_mutate --merge FILE [--merge FILE]... [--reasons FILE] [--least PERCENT]
+// Verdicts go to --out, a line of JSON each; a mutant that is in it already is not run again, so that a run that was cut
+// short by --minutes (status 3) is taken up by the same command. --every N takes each N-th part of the list (a part: up to
+// 48 mutants of one text), --shard I/N the I-th of N. A mutant that runs longer than --limit hangs, and is caught. Status 1:
+// a score below --least, or a survivor that the reasons do not name. Not here: what mutants there are (mutants.h), how they
+// are judged (tearing.h), sums (results.h).
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <set>
+#include <cstring>
+#include <filesystem>
+#include <new>
+#include <thread>
 
-#include "conformance/runner.h"
-#include "emulator/tool/mutants.h"
+#include "emulator/tool/tearing.h"
 
 namespace tilert::conformance {
 namespace {
 
-constexpr const char* kOutcomes =
-    "greedy,forward;greedy,backward,copies=early,products=early;greedy,forward,copies=early,tensor_copies=early;"
-    "random,seed=7,tensor_copies=early;round_robin,backward,products=early";
+constexpr int kMostJobs = 256, kLongest = 8000;
+enum Status { kGood = 0, kBad = 1, kBroken = 2, kUnfinished = 3 };
 
-struct Options {
-  std::string filter, json;
-  int ordinal = 1, every = 1;
-  double least = 0;
+struct MutateOptions {
+  std::string filter, out, reasons;
+  std::vector<std::string> merge;
+  std::vector<int> targets = {1, 0};  // ordinals of emulated devices
+  size_t every = 1, shard = 0, shards = 1;
+  int jobs = 0, limit = 60;
+  double least = 0, minutes = 1e6;
 };
 
-struct Score {
-  size_t mutants = 0, by_outcome = 0, by_race = 0, not_compiled = 0, unreached = 0, redundant = 0;
-  nlohmann::ordered_json survivors = nlohmann::ordered_json::array();
+double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+// What parent and workers share.
+struct Slot {
+  std::atomic<double> since;  // when the run under way began; 0: none is
+  size_t part;                // the one that the worker has taken
+  char line[kLongest];        // the verdict if it never ends
+};
+struct Shared {
+  std::atomic<size_t> next;   // part to take
+  std::atomic<bool> unfinished;
+  Slot slots[kMostJobs];
 };
 
-class Tearing {
+class Pool {
  public:
-  Tearing(Machine& machine, const Options& options) : machine_(machine), emulator_(*machine.emulator()), options_(options) {}
+  explicit Pool(const MutateOptions& options) : options_(options), end_(seconds_now() + 60 * options.minutes) {}
 
-  void tear(const Trial& trial) {
-    const Scenario scenario = trial.row->make(trial.values);
-    if (!scenario.refused.empty() || scenario.fails != TILERT_OK) return;
-    use(false);
-    const int before = emulator_.text_count();
-    if (!machine_.run(scenario).ok) return static_cast<void>(std::printf("WRONG as it stands: %s\n", trial.text().c_str()));
-    const int after = emulator_.text_count();
-    for (int number = before; number < after; ++number)  // texts that no case before had
-      if (done_.insert(emulator_.text(number)).second) tear_text(trial, scenario, number);
+  int run() {
+    void* const memory = mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return kBroken;
+    shared_ = new (memory) Shared{};
+    std::error_code ignored;
+    std::string folder = (std::filesystem::temp_directory_path(ignored) / "tilert_mutate.XXXXXX").string();
+    if (!mkdtemp(folder.data())) return kBroken;
+    setenv("TMPDIR", folder.c_str(), 1);  // of workers, which may be killed
+    const int jobs = std::min(kMostJobs, options_.jobs > 0 ? options_.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+    for (int i = 0; i < jobs; ++i) start(i, SIZE_MAX);
+    int status = kGood;
+    while (!workers_.empty()) {
+      watch(status);
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
+    std::filesystem::remove_all(folder, ignored);
+    return status != kGood ? status : shared_->unfinished ? kUnfinished : kGood;
   }
-
-  Score score;
 
  private:
-  void use(bool races) {
-    emulator_.set_schedules(races ? "greedy,backward" : kOutcomes);
-    emulator_.set_races(races);
+  // `part`: one that a worker before left half done.
+  void start(int slot, size_t part) {
+    shared_->slots[slot].since = 0;
+    shared_->slots[slot].line[0] = '\0';
+    const pid_t child = fork();
+    if (child == 0) _exit(work(slot, part));
+    workers_[child] = slot;
   }
 
-  void tear_text(const Trial& trial, const Scenario& scenario, int number) {
-    const std::string body = emulator_.text(number);
-    // What no thread comes to cannot be seen: which statements does this case run?
-    const std::string noted = emulator::with_notes(body);
-    done_.insert(noted);
-    const int notes = emulator_.add_text(noted.c_str());
-    emulator_.replace(number, notes);
-    if (const Outcome outcome = machine_.run(scenario); !outcome.ok)
-      return static_cast<void>(std::printf("WRONG with notes: %s: %s\n", trial.text().c_str(), outcome.message.c_str()));
-    std::vector<emulator::Mutant> mutants;
-    for (emulator::Mutant& mutant : emulator::mutants_of(body)) {
-      const bool runs = emulator_.reached(notes, mutant.line);
-      if (!runs) ++score.unreached;
-      else if (taken_++ % static_cast<size_t>(options_.every) == 0) mutants.push_back(std::move(mutant));
+  void watch(int& status) {
+    for (const auto& [child, slot] : workers_) {
+      const double since = shared_->slots[slot].since;
+      if (since > 0 && seconds_now() - since > options_.limit) kill(child, SIGKILL);
     }
-    emulator_.replace(number, -1);
-    std::vector<int> numbers;
-    for (const emulator::Mutant& mutant : mutants) {
-      done_.insert(mutant.body);
-      numbers.push_back(emulator_.add_text(mutant.body.c_str()));
+    int how = 0;
+    const pid_t child = waitpid(-1, &how, WNOHANG);
+    if (child <= 0) return;
+    const int slot = workers_[child];
+    workers_.erase(child);
+    Slot& left = shared_->slots[slot];
+    if (WIFEXITED(how)) {
+      status = std::max(status, WEXITSTATUS(how));
+    } else if (left.since > 0 && left.line[0]) {  // died of a mutant
+      std::string line = left.line;
+      if (WTERMSIG(how) != SIGKILL) line.replace(line.find("\"hang\""), 6, "\"crash\"");
+      append(line);
+      start(slot, left.part);
+    } else {
+      std::fprintf(stderr, "a worker died of signal %d\n", WTERMSIG(how));
+      status = kBroken;
     }
-    std::vector<bool> caught(mutants.size());
-    for (bool races : {false, true}) {
-      use(races);
-      if (!races) emulator_.compile_pending();
-      for (size_t i = 0; i < mutants.size(); ++i) {
-        if (caught[i]) continue;
-        emulator_.replace(number, numbers[i]);
-        const Outcome outcome = machine_.run(scenario);
-        if (outcome.ok) continue;
-        caught[i] = true;
-        if (outcome.message.find("does not compile") != std::string::npos) ++score.not_compiled;
-        else ++(races ? score.by_race : score.by_outcome);
-      }
-    }
-    emulator_.replace(number, -1);
-    score.mutants += mutants.size();
-    for (size_t i = 0; i < mutants.size(); ++i) {
-      if (caught[i]) continue;
-      const emulator::Mutant& m = mutants[i];
-      if (is_redundant(m)) {
-        ++score.redundant;
-        continue;
-      }
-      std::printf("SURVIVES %s: %s line %d: %.160s -> %.160s\n", trial.text().c_str(), m.kind.c_str(), m.line, m.from.c_str(), m.to.c_str());
-      score.survivors.push_back({{"case", trial.text()}, {"kind", m.kind}, {"line", m.line}, {"from", m.from}, {"to", m.to}});
-    }
-    std::fflush(stdout);
   }
 
-  static bool is_redundant(const emulator::Mutant& m) {
-    if (m.kind != "delete" && m.kind != "weaken") return false;
-    for (const char* order : {"tl_barrier(", "tl_warp_sync(", "tl_named_barrier(", "tl_cp_async_wait<", "tl_cp_async_commit("})
-      if (m.from.rfind(order, 0) == 0) return true;
-    return false;
+  int work(int number, size_t part) {
+    Slot& slot = shared_->slots[number];
+    std::string why;
+    const auto tearing = Tearing::open(options_.targets, options_.filter, why);
+    if (!tearing) return std::fprintf(stderr, "%s\n", why.c_str()), kBroken;
+    std::map<std::string, emulator::Verdict> before;
+    emulator::read_verdicts(options_.out, before);
+    std::set<std::string> done;
+    for (const auto& [key, verdict] : before) done.insert(key);
+    Tearing::Ears ears;
+    ears.begins = [&](const emulator::Verdict& verdict) {
+      slot.since = 0;
+      if (verdict.text.empty()) return;
+      std::snprintf(slot.line, sizeof slot.line, "%s", emulator::verdict_line(verdict).c_str());
+      slot.since = seconds_now();
+    };
+    ears.ends = [&](const emulator::Verdict& verdict) {
+      slot.since = 0;
+      append(emulator::verdict_line(verdict));
+    };
+    ears.stop = [&] { return seconds_now() > end_; };
+    int status = kGood;
+    for (; (part = part == SIZE_MAX ? take(tearing->parts().size()) : part) < tearing->parts().size(); part = SIZE_MAX) {
+      slot.part = part;
+      if (ears.stop()) break;
+      if (tearing->tear(tearing->parts()[part], done, ears, why)) continue;
+      std::fprintf(stderr, "WRONG as it stands: %s\n", why.c_str());
+      status = kBroken;
+    }
+    if (ears.stop()) shared_->unfinished = true;
+    return status;
   }
 
-  Machine& machine_;
-  const tilert_emulator_table& emulator_;
-  const Options& options_;
-  std::set<std::string> done_;
-  size_t taken_ = 0;
+  // The next part that is this run's.
+  size_t take(size_t parts) {
+    for (size_t i = shared_->next++; i < parts; i = shared_->next++)
+      if (i % options_.shards == options_.shard && i / options_.shards % options_.every == 0) return i;
+    return parts;
+  }
+
+  void append(const std::string& line) const {
+    const int file = open(options_.out.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (file < 0 || write(file, line.data(), line.size()) != static_cast<ssize_t>(line.size())) std::fprintf(stderr, "cannot write %s\n", options_.out.c_str());
+    if (file >= 0) close(file);
+  }
+
+  const MutateOptions& options_;
+  const double end_;
+  Shared* shared_ = nullptr;
+  std::map<pid_t, int> workers_;
 };
 
-bool read_options(int argc, char** argv, Options& out) {
+bool read_mutate_options(int argc, char** argv, MutateOptions& out) {
   for (int i = 1; i + 1 < argc; i += 2) {
     const std::string name = argv[i], value = argv[i + 1];
+    const double number = std::atof(value.c_str());
     if (name == "--filter") out.filter = value;
-    else if (name == "--json") out.json = value;
-    else if (name == "--every") out.every = std::max(1, std::atoi(value.c_str()));
-    else if (name == "--least") out.least = std::atof(value.c_str());
-    else if (name == "--target") out.ordinal = value == "sm_90a" ? 0 : 1;
+    else if (name == "--out") out.out = value;
+    else if (name == "--merge") out.merge.push_back(value);
+    else if (name == "--reasons") out.reasons = value;
+    else if (name == "--every") out.every = static_cast<size_t>(std::max(1.0, number));
+    else if (name == "--shard") {
+      if (std::sscanf(value.c_str(), "%zu/%zu", &out.shard, &out.shards) != 2 || out.shard >= out.shards) return false;
+    } else if (name == "--jobs") out.jobs = static_cast<int>(number);
+    else if (name == "--limit") out.limit = static_cast<int>(number);
+    else if (name == "--minutes") out.minutes = number;
+    else if (name == "--least") out.least = number;
+    else if (name == "--target" && value == "both") out.targets = {1, 0};
+    else if (name == "--target" && (value == "sm_90a" || value == "sm_80")) out.targets = {value == "sm_80"};
     else return false;
   }
   return argc % 2 == 1;
 }
 
-int run(const Options& options) {
-  std::string why_not;
-  const auto machine = Machine::open(Backend::emulated, why_not, options.ordinal);
-  if (!machine) return std::fprintf(stderr, "%s\n", why_not.c_str()), 2;
-  Tearing tearing(*machine, options);
-  // A text is torn in the first case that has it: the last choices of a case, which run more of it, come first.
-  std::vector<Trial> trials = all_trials();
-  std::reverse(trials.begin(), trials.end());
-  for (const Trial& trial : trials)
-    if (!trial.row->heavy && trial.text().find(options.filter) != std::string::npos) tearing.tear(trial);
-  const Score& s = tearing.score;
-  const size_t counted = s.mutants - s.not_compiled - s.redundant, caught = s.by_outcome + s.by_race;
-  const double percent = counted ? 100.0 * static_cast<double>(caught) / static_cast<double>(counted) : 100.0;
-  std::printf("%zu mutants on %s: %zu caught by their outcome, %zu by a race report alone, %zu survive; score %.1f %% "
-              "(besides: %zu redundant, %zu on lines that their case does not run)\n",
-              counted, machine->target().c_str(), s.by_outcome, s.by_race, s.survivors.size(),
-              percent, s.redundant, s.unreached);
-  if (!options.json.empty())
-    std::ofstream(options.json) << nlohmann::ordered_json({{"target", machine->target()}, {"mutants", counted}, {"by_outcome", s.by_outcome},
-                                                           {"by_race", s.by_race}, {"redundant", s.redundant}, {"unreached", s.unreached}, {"survivors", s.survivors}}).dump(1) << "\n";
-  return percent < options.least ? 1 : 0;
+int run(MutateOptions options) {
+  std::error_code ignored;
+  const bool keeps = !options.out.empty();
+  int status = kGood;
+  if (options.merge.empty()) {
+    if (!keeps) options.out = (std::filesystem::temp_directory_path(ignored) / ("tilert_mutate." + std::to_string(getpid()))).string();
+    status = Pool(options).run();
+    options.merge = {options.out};
+  }
+  std::map<std::string, emulator::Verdict> verdicts;
+  for (const std::string& file : options.merge)
+    if (!emulator::read_verdicts(file, verdicts)) std::fprintf(stderr, "there is no %s\n", file.c_str());
+  if (!keeps && options.merge.front() == options.out) std::filesystem::remove(options.out, ignored);
+  emulator::Reasons reasons;
+  if (!options.reasons.empty() && !emulator::read_reasons(options.reasons, reasons)) return std::fprintf(stderr, "there is no %s\n", options.reasons.c_str()), kBroken;
+  const emulator::Sum sum = emulator::print_sums(verdicts, reasons);
+  if (status == kUnfinished) std::printf("unfinished: the same command goes on\n");
+  if (status != kGood) return status;
+  return verdicts.empty() || sum.percent() < options.least || (!options.reasons.empty() && sum.unexplained) ? kBad : kGood;
 }
 
 }  // namespace
@@ -162,7 +213,7 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace tilert::conformance;
-  Options options;
-  if (!read_options(argc, argv, options)) return std::fprintf(stderr, "options: see the head of tests/emulator/tool/mutate.cpp\n"), 2;
+  MutateOptions options;
+  if (!read_mutate_options(argc, argv, options)) return std::fprintf(stderr, "options: see the head of tests/emulator/tool/mutate.cpp\n"), 2;
   return run(options);
 }

@@ -56,11 +56,23 @@ std::string own_library() {
   return error ? std::string() : path.string();
 }
 
+// Where the headers of units are: in the source tree, or in tests/ beside the library.
+std::string headers() {
+  std::error_code error;
+  if (fs::exists(TILERT_SOURCE_DIR "/tests/emulator/cuda/host.h", error)) return TILERT_SOURCE_DIR "/tests";
+  return fs::path(own_library()).parent_path() / "tests";
+}
+
+std::string compiler() {
+  std::error_code error;
+  return fs::exists(TILERT_EMULATOR_CXX, error) ? TILERT_EMULATOR_CXX : "c++";
+}
+
 // Compiling takes most of the time, running little: no optimization. Except for races: a replica's read whose value
 // nobody uses is no access, on the device neither.
 std::vector<std::string> flags(const UnitOptions& options) {
   std::vector<std::string> out = {"-std=c++20", options.races ? "-O1" : "-O0", "-fPIC", "-w", "-ftrivial-auto-var-init=pattern", "-fno-strict-aliasing",
-      "-ffp-contract=off", "-fno-stack-protector", "-fvisibility=hidden", "-I" TILERT_SOURCE_DIR "/tests"};
+      "-ffp-contract=off", "-fno-stack-protector", "-fvisibility=hidden", "-I" + headers()};
   if (options.races) out.push_back("-fsanitize=thread");
   return out;
 }
@@ -98,7 +110,7 @@ std::string prelude(const UnitOptions& options, std::string& why) {
     std::error_code error;
     fs::create_directory(at, error);
     std::ofstream(at + "/prelude.h") << prelude_text();
-    std::vector<std::string> words = {TILERT_EMULATOR_CXX};
+    std::vector<std::string> words = {compiler()};
     for (std::string& flag : flags(options)) words.push_back(std::move(flag));
     for (const char* word : {"-x", "c++-header", "-o"}) words.push_back(word);
     words.push_back(at + "/prelude.h.gch");
@@ -120,7 +132,7 @@ std::shared_ptr<Unit> Unit::compile(std::vector<KernelText> texts, const UnitOpt
   if (include.empty()) return nullptr;
   const std::string base = folder() + "/unit" + std::to_string(serial++);
   std::ofstream(base + ".cpp") << unit_text(texts);
-  std::vector<std::string> words = {TILERT_EMULATOR_CXX};
+  std::vector<std::string> words = {compiler()};
   for (std::string& flag : flags(options)) words.push_back(std::move(flag));
   for (const std::string& word : {std::string("-I" + include), std::string("-shared"), std::string("-nostartfiles"), std::string("-o"),
                                   base + ".so", base + ".cpp", own_library()})

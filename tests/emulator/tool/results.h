@@ -1,0 +1,49 @@
+// What became of mutants: a line of JSON each, the sums of files of them, and the table of reasons for which some
+// survive. Not here: how a mutant is judged (tearing.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace tilert::emulator {
+
+struct Verdict {
+  std::string trial;       // "case 36 sizes M=8 ..."
+  std::string arch;        // sm_80, sm_90a, both: whose text it is
+  std::string text;        // digest of the text
+  int number = 0;          // of the mutant in its text
+  int line = 0;            // of the text, from 1
+  std::string kind, from, to;
+  // outcome, race, hang, crash: caught by it. survives; redundant: an order whose loss makes no race in any case that runs
+  // it; unreached: no case runs the line.
+  std::string outcome;
+  std::string how;         // what the case or the report said
+  int milliseconds = 0;
+
+  bool caught() const { return outcome == "outcome" || outcome == "race" || outcome == "hang" || outcome == "crash"; }
+  std::string key() const { return text + ":" + std::to_string(number); }
+};
+
+std::string verdict_line(const Verdict& verdict);  // with its newline
+// Adds the lines of a file; false where it cannot be read. Lines cut short are passed over.
+bool read_verdicts(const std::string& file, std::map<std::string, Verdict>& by_key);
+
+// Reasons, a line each: "case and name | kind | from | why", numbers in `from` written as N. False where the file is not there.
+struct Reasons {
+  std::map<std::string, std::string> why;
+};
+bool read_reasons(const std::string& file, Reasons& out);
+std::string reason_key(const Verdict& verdict);
+
+struct Sum {
+  size_t caught = 0, survive = 0, redundant = 0, unreached = 0, unexplained = 0;
+  double percent() const { return caught + survive ? 100.0 * static_cast<double>(caught) / static_cast<double>(caught + survive) : 100.0; }
+};
+
+// Prints sums by architecture and by kind, survivors by reason; the sum of all.
+Sum print_sums(const std::map<std::string, Verdict>& by_key, const Reasons& reasons);
+
+}  // namespace tilert::emulator
