@@ -10,6 +10,9 @@
 //@ tl_i8
 typedef signed char tl_i8;
 
+//@ tl_u8
+typedef unsigned char tl_u8;
+
 //@ tl_i64
 typedef long long tl_i64;
 
@@ -32,6 +35,24 @@ struct tl_f16 {
 // Storage of a bfloat16. Arithmetic is f32, rounded once per operation.
 struct tl_bf16 {
   tl_u16 bits;
+};
+
+//@ tl_tf32
+// Storage of a number of a tf32 product: a float of which the last 13 bits are ignored.
+struct tl_tf32 {
+  tl_u32 bits;
+};
+
+//@ tl_e4m3
+// Storage of an 8-bit float of 4 exponent bits, without infinities.
+struct tl_e4m3 {
+  tl_u8 bits;
+};
+
+//@ tl_e5m2
+// Storage of an 8-bit float of 5 exponent bits.
+struct tl_e5m2 {
+  tl_u8 bits;
 };
 
 //@ tl_float

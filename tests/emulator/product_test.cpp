@@ -12,14 +12,14 @@ constexpr int kWidth = 16;
 constexpr uint32_t kTileB = 32768;  // offset of B's tile; A's is at 0
 
 const char kProductText[] =
-    "TL_KERNEL(128, 1) k(const tl_u32* image, const tl_u32* registers, tl_u32* out, tl_u64 a, tl_u64 b, int type, int form) {\n"
+    "TL_KERNEL(128, 1) k(const tl_u32* image, const tl_u32* registers, tl_u32* out, tl_u64 a, tl_u64 b, int type, int sums, int form) {\n"
     "  for (int i = tl_thread(); i < 16384; i += 128) {\n    reinterpret_cast<tl_u32*>(tl_arena + 0)[i] = image[i];\n  }\n"
     "  tl_proxy_fence();\n  tl_barrier();\n"
     "  tl_u32 acc[8];\n  tl_u32 r[4];\n"
     "  for (int i = 0; i < 4; i += 1) {\n    r[i] = registers[tl_thread() * 4 + i];\n  }\n"
     "  const tl_u64 start = tl_address(tl_arena + 0) >> 4;\n"
     "  tl_wgmma_fence();\n"
-    "  tlemu_wgmma(acc, 16, type, a + start, (form & 4) ? r : 0, b + start, 0, form & 1, (form >> 1) & 1, 1);\n"
+    "  tlemu_wgmma(acc, 16, sums, type, type, a + start, (form & 4) ? r : 0, b + start, 0, form & 1, (form >> 1) & 1, 1);\n"
     "  tl_wgmma_commit();\n  tl_wgmma_wait<0>();\n"
     "  for (int i = 0; i < 8; i += 1) {\n    out[tl_thread() * 8 + i] = acc[i];\n  }\n}";
 
@@ -80,17 +80,17 @@ void check(Kit& kit, Number type, const Layout& a, const Layout& b, bool from_re
         registers[4 * t + r] |= encode(type, x[row * depth + k]) << (8 * size * e);
       }
   const int form = (a.mn_major ? 1 : 0) | (b.mn_major ? 2 : 0) | (from_registers ? 4 : 0);
+  const bool integer = type == Number::s8 || type == Number::u8;
   for (const Schedule& schedule : usual_schedules()) {
     const Report report = kit.run({1}, 128, 65536, schedule, reinterpret_cast<const uint32_t*>(image.data()), registers.data(), out.data(),
                                   static_cast<unsigned long long>(a.descriptor(0)), static_cast<unsigned long long>(b.descriptor(kTileB)),
-                                  static_cast<int>(type), form);
+                                  static_cast<int>(type), integer ? 1 : 0, form);
     ASSERT_TRUE(report.ok()) << report.text;
     for (uint32_t t = 0; t < 128; ++t)
       for (uint32_t v = 0; v < 8; ++v) {
         const uint32_t i = 16 * (t / 32) + t % 32 / 4 + 8 * (v / 2 % 2), j = 8 * (v / 4) + 2 * (t % 4) + v % 2;
         int want = 0;
         for (uint32_t k = 0; k < depth; ++k) want += x[i * depth + k] * y[j * depth + k];
-        const bool integer = type == Number::s8 || type == Number::u8;
         const float got = integer ? static_cast<float>(static_cast<int32_t>(out[8 * t + v])) : float_of_bits(out[8 * t + v]);
         ASSERT_EQ(got, static_cast<float>(want)) << "row " << i << " column " << j;
       }

@@ -42,9 +42,22 @@ enum {
 #include "emulator/cuda/matrix.def"
 };
 
-// The operand type of a storage type; specialized where the storage types are known (compose.cpp).
+// The operand type of a storage type; specialized where the storage types are known (text.cpp).
 template <class T>
 struct tlemu_number;
+// What a product's accumulators are: floats, integers, or, of any other type, packed halves.
+template <class T>
+struct tlemu_sums {
+  static constexpr int value = static_cast<int>(tilert::emulator::Sums::f16);
+};
+template <>
+struct tlemu_sums<float> {
+  static constexpr int value = static_cast<int>(tilert::emulator::Sums::f32);
+};
+template <>
+struct tlemu_sums<int> {
+  static constexpr int value = static_cast<int>(tilert::emulator::Sums::s32);
+};
 
 // Runs a kernel with the parameters at `bytes`, each at its natural alignment, as the device ABI lays them out.
 template <class... A>

@@ -12,6 +12,9 @@ enum class Number : uint8_t {
 #include "emulator/cuda/types.def"
 };
 
+// Accumulators of warpgroup products; f16 ones are two in a register.
+enum class Sums : uint8_t { f32, s32, f16 };
+
 constexpr int number_bits(Number type) {
   constexpr int kBits[] = {
 #define EMULATOR_NUMBER(name, bits, decode) bits,

@@ -50,7 +50,8 @@ void tlemu_setmaxnreg(int registers, int grow, int line);
 void tlemu_wgmma_fence(int line);
 void tlemu_wgmma_commit(int line);
 void tlemu_wgmma_wait(int pending, int line);
-// d[64, n] = a * b + (accumulate ? d : 0). `type`: a ProductType. a: a descriptor, or registers where `registers` is given.
-void tlemu_wgmma(void* d, int n, int type, uint64_t a, const uint32_t* registers, uint64_t b, int accumulate, int mn_a,
-                 int mn_b, int line);
+// d[64, n] = a * b + (accumulate ? d : 0). `sums`: a Sums; types: a Number each. a: a descriptor, or registers where
+// `registers` is given.
+void tlemu_wgmma(void* d, int n, int sums, int a_type, int b_type, uint64_t a, const uint32_t* registers, uint64_t b, int accumulate,
+                 int mn_a, int mn_b, int line);
 }

@@ -10,6 +10,11 @@
 
 namespace tilert::emulator {
 
+bool ProductForm::same(const ProductForm& other) const {
+  return n == other.n && sums == other.sums && type == other.type && b_type == other.b_type && a == other.a && b == other.b &&
+         accumulate == other.accumulate && mn_a == other.mn_a && mn_b == other.mn_b && from_registers == other.from_registers;
+}
+
 namespace {
 
 constexpr uint32_t kPoisonBits = 0xffffffff;
@@ -85,6 +90,10 @@ void decode_registers(const Product& product, int depth, float* out) {
       }
 }
 
+struct Half {
+  uint16_t bits;
+};
+Half add(Half d, float x) { return {float_to_f16(f16_to_float(d.bits) + x)}; }  // rounded once an issue
 float add(float d, float x) { return d + x; }
 int32_t add(int32_t d, float x) { return static_cast<int32_t>(static_cast<uint32_t>(d) + static_cast<uint32_t>(static_cast<int32_t>(x))); }
 
@@ -105,14 +114,14 @@ void add_products(Product& product, int depth) {
       std::memcpy(&tile[i * n + j], sums, sizeof sums);
     }
   for (int t = 0; t < 128; ++t) {
-    uint32_t* const values = product.lanes[t].accumulator->values.data();
+    uint8_t* const values = reinterpret_cast<uint8_t*>(product.lanes[t].accumulator->values.data());
     const int lane = t % 32;
     for (int v = 0; v < n / 2; ++v) {
       const int i = 16 * (t / 32) + lane / 4 + 8 * (v / 2 % 2), j = 8 * (v / 4) + 2 * (lane % 4) + v % 2;
-      T d = 0;
-      if (product.form.accumulate) std::memcpy(&d, values + v, 4);
+      T d{};
+      if (product.form.accumulate) std::memcpy(&d, values + static_cast<size_t>(v) * sizeof d, sizeof d);
       d = add(d, tile[i * n + j]);
-      std::memcpy(values + v, &d, 4);
+      std::memcpy(values + static_cast<size_t>(v) * sizeof d, &d, sizeof d);
     }
   }
 }
@@ -128,9 +137,10 @@ std::string execute(Gpu& gpu, Product& product) {
   if (form.from_registers) decode_registers(product, depth, a);
   else if (!decode(gpu, block, form.a, form.type, 64, depth, form.mn_a, a, depth, 1, untouched))
     return "the descriptor of A reaches beyond shared memory";
-  if (!decode(gpu, block, form.b, form.type, form.n, depth, form.mn_b, b, 1, form.n, untouched))
+  if (!decode(gpu, block, form.b, form.b_type, form.n, depth, form.mn_b, b, 1, form.n, untouched))
     return "the descriptor of B reaches beyond shared memory";
-  if (form.type == Number::s8 || form.type == Number::u8) add_products<int32_t>(product, depth);
+  if (form.sums == Sums::s32) add_products<int32_t>(product, depth);
+  else if (form.sums == Sums::f16) add_products<Half>(product, depth);
   else add_products<float>(product, depth);
   return {};
 }
@@ -152,8 +162,22 @@ std::string note_reads(Gpu& gpu, WarpgroupProducts& of, const Product& product, 
   };
   const Block& block = *product.lanes[0].thread->block;
   if (!form.from_registers) decode(gpu, block, form.a, form.type, 64, depth, form.mn_a, values, depth, 1, touch);
-  decode(gpu, block, form.b, form.type, form.n, depth, form.mn_b, values, 1, form.n, touch);
+  decode(gpu, block, form.b, form.b_type, form.n, depth, form.mn_b, values, 1, form.n, touch);
   return wrong.empty() ? wrong : "the product " + wrong;
+}
+
+// Null, or the rule of the instruction that the form breaks.
+const char* not_a_form(const ProductForm& form) {
+  const auto eight_bit_float = [](Number type) { return type == Number::e4m3 || type == Number::e5m2; };
+  const auto integer = [](Number type) { return type == Number::s8 || type == Number::u8; };
+  const bool integers = integer(form.type);
+  if (form.n < 8 || form.n > 256 || form.n % 8 || (integers && form.n > 32 && form.n % 16)) return "a warpgroup product that there is not";
+  if (form.type != form.b_type && !(integers && integer(form.b_type)) && !(eight_bit_float(form.type) && eight_bit_float(form.b_type)))
+    return "a warpgroup product of types that do not go together";
+  if ((form.mn_a || form.mn_b) && number_bits(form.type) != 16) return "only 16-bit operands may be MN-major: a product";
+  if (integers != (form.sums == Sums::s32)) return "8-bit integers, and they alone, are summed in s32: a product";
+  if (form.sums == Sums::f16 && form.type != Number::f16 && !eight_bit_float(form.type)) return "only f16 and 8-bit floats are summed in f16: a product";
+  return nullptr;
 }
 
 struct Issue {
@@ -168,7 +192,7 @@ bool lacks_fence(const WarpgroupProducts& of, const WarpgroupProducts::PerWarp& 
   if (issue.registers && warp.fences == warp.fences_at_commit) return true;
   const auto left = of.left.find(issue.d);
   if (left == of.left.end() || of.accumulators.count(issue.d)) return false;
-  return warp.fences == left->second.fences && digest(issue.d, static_cast<size_t>(issue.form.n / 2)) != left->second.digest;
+  return warp.fences == left->second.fences && digest(issue.d, static_cast<size_t>(issue.form.words())) != left->second.digest;
 }
 
 // A warp has issued a product: its lanes join that of the other warps; the last of the four starts it.
@@ -188,16 +212,15 @@ void issue(Machine& machine, Group& group) {
     of.queue.back().form = first.form;
   }
   Product& product = of.queue[number - of.first];
-  const ProductForm &its = product.form, &mine = first.form;
-  if (its.a != mine.a || its.b != mine.b || its.n != mine.n || its.type != mine.type || its.mn_a != mine.mn_a ||
-      its.mn_b != mine.mn_b || its.accumulate != mine.accumulate || its.from_registers != mine.from_registers)
+  const ProductForm& its = product.form;
+  if (!its.same(first.form))
     return wrong(Fault::divergence, "the warps of a warpgroup issue different products: the other at " + gpu.place(its.line));
   product.issued |= 1u << w;
   for (uint32_t lane = 0; lane < 32; ++lane) {
     const Issue& one = *static_cast<Issue*>(group.arguments[lane]);
     Accumulator& accumulator = of.accumulators[one.d];
     product.lanes[32 * w + lane] = {group.members[lane], one.d, one.registers, &accumulator};
-    const auto count = static_cast<size_t>(its.n / 2);
+    const auto count = static_cast<size_t>(its.words());
     if (accumulator.under_way++ == 0) {
       accumulator.values.assign(one.d, one.d + count);
       std::fill_n(one.d, count, kPoisonBits);
@@ -290,18 +313,16 @@ void tlemu_wgmma_wait(int pending, int line) {
   });
 }
 
-void tlemu_wgmma(void* d, int n, int type, uint64_t a, const uint32_t* registers, uint64_t b, int accumulate, int mn_a, int mn_b, int line) {
+void tlemu_wgmma(void* d, int n, int sums, int a_type, int b_type, uint64_t a, const uint32_t* registers, uint64_t b, int accumulate,
+                 int mn_a, int mn_b, int line) {
   Gpu& gpu = at(line);
-  const auto number = static_cast<Number>(type);
   if (gpu.threads_per_block() % 128 && gpu.self().index / 128 == gpu.threads_per_block() / 128)
     gpu.fail(Fault::protocol, "a warpgroup product in a warpgroup that is not whole");
-  const bool whole = number_bits(number) == 16 || number == Number::e4m3 || number == Number::e5m2 || number == Number::tf32;
-  if (n < 8 || n > 256 || n % 8 || (!whole && n > 32 && n % 16)) gpu.fail(Fault::protocol, "a warpgroup product of width " + std::to_string(n));
-  if ((mn_a || mn_b) && number_bits(number) != 16) gpu.fail(Fault::protocol, "only 16-bit operands may be MN-major");
-  Issue own_issue{{n, line, number, registers ? 0 : a, b, accumulate != 0, mn_a != 0, mn_b != 0, registers != nullptr},
-                  static_cast<uint32_t*>(d), registers};
-  const uint64_t tag = (a * 31 + b) * 31 + static_cast<uint64_t>(n * 64 + type * 8 + accumulate) * 65536 + static_cast<uint64_t>(line);
-  gpu.meet_warp("wgmma", registers ? tag - a * 961 : tag, &own_issue, &issue);
+  Issue own_issue{{n, line, static_cast<Sums>(sums), static_cast<Number>(a_type), static_cast<Number>(b_type), registers ? 0 : a, b, accumulate != 0,
+                   mn_a != 0, mn_b != 0, registers != nullptr}, static_cast<uint32_t*>(d), registers};
+  if (const char* const why = not_a_form(own_issue.form)) gpu.fail(Fault::protocol, std::string(why) + ", of width " + std::to_string(n));
+  const uint64_t tag = (own_issue.form.a * 31 + b) * 31 + static_cast<uint64_t>((n * 64 + a_type * 8 + accumulate) * 32 + b_type * 4 + sums) * 65536 + static_cast<uint64_t>(line);
+  gpu.meet_warp("wgmma", tag, &own_issue, &issue);
 }
 
 namespace {

@@ -27,9 +27,12 @@ struct ProductLane {
 // What all threads of a warpgroup must say alike.
 struct ProductForm {
   int n = 0, line = 0;
-  Number type = Number::f16;
+  Sums sums = Sums::f32;
+  Number type = Number::f16, b_type = Number::f16;
   uint64_t a = 0, b = 0;
   bool accumulate = false, mn_a = false, mn_b = false, from_registers = false;
+  int words() const { return sums == Sums::f16 ? n / 4 : n / 2; }  // of a thread's accumulator
+  bool same(const ProductForm& other) const;  // at whatever line
 };
 
 struct Product {

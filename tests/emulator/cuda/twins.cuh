@@ -261,7 +261,7 @@ TL_DEV void tl_wgmma_hold(float (&)[N]) {}
 //@ tl_wgmma_ss
 template <int N, class T>
 TL_DEV void tl_wgmma_ss(float (&d)[N / 2], tl_u64 a, tl_u64 b, int accumulate, int line = __builtin_LINE()) {
-  tlemu_wgmma(d, N, tlemu_number<T>::value, a, 0, b, accumulate, 0, 0, line);
+  tlemu_wgmma(d, N, tlemu_sums<float>::value, tlemu_number<T>::value, tlemu_number<T>::value, a, 0, b, accumulate, 0, 0, line);
 }
 
 //@ tl_cast_pack

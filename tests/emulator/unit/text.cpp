@@ -138,14 +138,14 @@ std::string place_in(const KernelText& text, int line) {
 
 std::vector<Part> device_parts() {
   std::vector<Part> out;
-  for (const char* name : {"types.cuh", "math.cuh", "memory.cuh", "matrix.cuh", "hopper.cuh"})
+  for (const char* name : {"types.cuh", "math.cuh", "memory.cuh", "matrix.cuh", "hopper.cuh", "products.cuh"})
     for (Part& part : cut(file(name))) out.push_back(std::move(part));
   return out;
 }
 
 std::vector<Part> twin_parts() {
   std::vector<Part> out;
-  for (const char* name : {"twins.cuh", "twins_matrix.cuh"})
+  for (const char* name : {"twins.cuh", "twins_matrix.cuh", "twins_products.cuh"})
     for (Part& part : cut(file(name))) out.push_back(std::move(part));
   return out;
 }
@@ -173,9 +173,11 @@ std::string prelude_text() {
     const auto twin = twins.find(part.names[0]);
     out += twin != twins.end() ? twin->second : part.text;
     // What numbers a storage type is to matrix units, as soon as the type is known.
-    for (const char* type : {"f16", "bf16"})
-      if (part.names[0] == std::string("tl_") + type)
-        out += std::string("template <>\nstruct tlemu_number<tl_") + type + "> { static constexpr int value = static_cast<int>(tilert::emulator::Number::" + type + "); };\n";
+    static const std::map<std::string, std::string> kNumbers = {{"tl_f16", "f16"}, {"tl_bf16", "bf16"}, {"tl_tf32", "tf32"},
+        {"tl_e4m3", "e4m3"}, {"tl_e5m2", "e5m2"}, {"tl_i8", "s8"}, {"tl_u8", "u8"}};
+    const auto number = kNumbers.find(part.names[0]);
+    if (number != kNumbers.end())
+      out += "template <>\nstruct tlemu_number<" + number->first + "> { static constexpr int value = static_cast<int>(tilert::emulator::Number::" + number->second + "); };\n";
   }
   return out;
 }
