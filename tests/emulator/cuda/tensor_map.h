@@ -13,7 +13,7 @@ struct TensorMap {
   uint8_t type, rank, swizzle, fill;  // type: the driver's number; swizzle 0 to 3: none, 32, 64, 128 bytes; fill 1: NaN
   uint8_t element_bytes;
   uint8_t element_strides[5];
-  uint16_t box[5];
+  uint16_t box[5];  // elements that are copied, element_strides apart
   uint32_t dims[5];
   uint64_t address;
   uint64_t strides[4];  // bytes, of dims 1 to rank - 1

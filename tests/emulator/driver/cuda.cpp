@@ -239,8 +239,9 @@ CuResult cuTensorMapEncodeTiled(CuTensorMap* map, int32_t type, uint32_t rank, v
     if (dims[d] == 0 || dims[d] > 1ull << 32 || box[d] == 0 || box[d] > 256 || element_strides[d] == 0 || element_strides[d] > 8) return kCuInvalidValue;
     if (d > 0 && (strides[d - 1] % 16 || strides[d - 1] >= 1ull << 40)) return kCuInvalidValue;
     out.dims[d] = static_cast<uint32_t>(std::min<uint64_t>(dims[d], 0xffffffffull));
-    out.box[d] = static_cast<uint16_t>(box[d]);
-    out.element_strides[d] = static_cast<uint8_t>(element_strides[d]);
+    // A box is counted in the tensor's elements, of which every element_strides-th is copied; the innermost dim has no steps.
+    out.element_strides[d] = static_cast<uint8_t>(d == 0 ? 1 : element_strides[d]);
+    out.box[d] = static_cast<uint16_t>((box[d] + out.element_strides[d] - 1) / out.element_strides[d]);
     if (d > 0) out.strides[d - 1] = strides[d - 1];
   }
   const uint32_t inner = box[0] * static_cast<uint32_t>(bytes);
