@@ -2,6 +2,8 @@
 // tensor copy engine. What stands outside the loop is lowered as anywhere else, for the consumers' threads.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/visit.h"
 #include "layout/fragment_builders.h"
 #include "passes/lower.h"
@@ -42,13 +44,20 @@ class RoleLowering {
     return std::get<For>(kernel_.body.front()->node);  // plan_roles found it
   }
 
-  // Rings are declared where both roles see them.
+  bool is_of_ring(BufferId tile) const {
+    return std::any_of(loop().body.begin(), loop().body.end(), [&](const StmtPtr& s) {
+      const auto* copy = std::get_if<Copy>(&s->node);
+      return copy && copy->dst.buffer == tile;
+    });
+  }
+
+  // Shared tiles are declared where both roles see them; those that the loop fills have a slot for each stage.
   void declare_tiles() {
     const auto declare = [&](const Block& block) {
       for (const StmtPtr& s : block) {
         const auto* a = std::get_if<Alloc>(&s->node);
         if (!a || low_.program().buffer(a->buffer).scope != Scope::shared) continue;
-        low_.program().buffers[a->buffer].stages = roles_.stages;
+        if (is_of_ring(a->buffer)) low_.program().buffers[a->buffer].stages = roles_.stages;
         low_.declare_shared(a->buffer);
       }
     };

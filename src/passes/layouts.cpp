@@ -231,6 +231,11 @@ class Inference {
       if (plan.a_ldmatrix) matrices.insert(g.a.buffer);
       if (plan.b_ldmatrix) matrices.insert(g.b.buffer);
     }
+    std::set<BufferId> of_roles;  // tensor copies write and warpgroup products read rows of 128-byte pieces
+    for_each_stmt(kernel_.body, [&](const Stmt& s) {
+      const auto* copy = std::get_if<Copy>(&s.node);
+      if (copy && plan_.roles.loads.count(s.ordinal)) of_roles.insert(copy->dst.buffer);
+    });
     for_each_stmt(kernel_.body, [&](const Stmt& s) {
       const auto* a = std::get_if<Alloc>(&s.node);
       if (!a || program_.buffer(a->buffer).scope != Scope::shared) return;
@@ -238,7 +243,9 @@ class Inference {
       const auto shape = constant_shape(b);
       const int64_t bytes = dtype_bytes(b.dtype);
       AddressMap map = row_major_map(shape, bytes);
-      if (matrices.count(a->buffer)) {
+      if (of_roles.count(a->buffer)) {
+        if (const auto swizzled = swizzled_map(shape, bytes, 128)) map = *swizzled;
+      } else if (matrices.count(a->buffer)) {
         const auto swizzled = swizzled_map(shape, bytes);
         // A pitch of an odd number of 16-byte chunks keeps eight rows on different banks.
         if (swizzled) map = *swizzled;

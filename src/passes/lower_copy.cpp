@@ -149,7 +149,10 @@ Status Lower::async_copy(const Stmt& s, const Copy& c) {
   const int size = dtype_bytes(src.dtype);
   CopyLoop copy_of = copy_loop(program(), c);
   const Parallel& loop = copy_of.loop;
-  const int64_t width = std::min<int64_t>(vector_width(*this, loop), 16 / size);
+  // What lies within bounds lies there whole: a vector never crosses the tensor's end or the copy's own bound.
+  const ElementBounds bounds{c.src.buffer, c.valid, c.safe};
+  const int64_t widest = ElementWise(*this, loop, FragmentMap(loop.extents, {}), {}, bounds).widest();
+  const int64_t width = std::min<int64_t>(widest, 16 / size);
   if (width * size < 4) {
     Copy plain = c;
     plain.prefer = CopyPrefer::sync;

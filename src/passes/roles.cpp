@@ -21,16 +21,18 @@ class RolePlanner {
   RolePlanner(Module& module, const Kernel& kernel, KernelPlan& plan, const PassContext& context)
       : module_(module), program_(module.program), kernel_(kernel), plan_(plan), context_(context) {}
 
-  void run() {
+  Status run() {
     plan_.roles.reason = decide();
     plan_.roles.on = plan_.roles.reason.empty();
     if (!plan_.roles.on) {
       plan_.roles = RolePlan{false, plan_.roles.reason, 0, 0, 0, 0, 0, {}, {}, {}, kNoVar};
-      return;
+      return {};
     }
-    for (const auto& [ordinal, gemm] : gemms_) plan_.gemms[ordinal] = gemm;
     plan_.threads = plan_.roles.consumers * 128;
+    TILERT_TRY(plan_products(program_, kernel_, plan_, context_));  // all consumers take part in the others too
+    for (const auto& [ordinal, gemm] : gemms_) plan_.gemms[ordinal] = gemm;
     plan_.roles.thread = program_.add_var(VarKind::thread, DType::index, "role_thread");
+    return {};
   }
 
  private:
@@ -138,7 +140,15 @@ class RolePlanner {
       const Buffer& b = program_.buffer(id);
       slot += b.shape[0]->as_int() * b.shape[1]->as_int() * dtype_bytes(b.dtype);
     }
-    const int64_t room = context_.device.shared_bytes - staging_ - 2048;
+    int64_t others = 0;
+    for_each_stmt(kernel_.body, [&](const Stmt& s) {
+      const auto* a = std::get_if<Alloc>(&s.node);
+      if (!a || tiles_.count(a->buffer) || program_.buffer(a->buffer).scope != Scope::shared) return;
+      int64_t bytes = dtype_bytes(program_.buffer(a->buffer).dtype);
+      for (Expr e : program_.buffer(a->buffer).shape) bytes *= e->as_int();
+      others += bytes;
+    });
+    const int64_t room = context_.device.shared_bytes - staging_ - others - 2048;
     const int64_t fit = room / slot;
     plan_.roles.stages = static_cast<int>(std::min<int64_t>(loop.stages > 0 ? std::max(loop.stages, 2) : 4, fit));
     if (plan_.roles.stages < 2) return "two slots of its tiles do not fit in shared memory";
@@ -165,7 +175,7 @@ class RolePlanner {
 Result<Module> plan_roles(Module module, const PassContext& context) {
   for (size_t k = 0; k < module.program.kernels.size(); ++k) {
     const Kernel kernel = module.program.kernels[k];
-    RolePlanner(module, kernel, module.plans[k], context).run();
+    TILERT_TRY(RolePlanner(module, kernel, module.plans[k], context).run());
   }
   return module;
 }

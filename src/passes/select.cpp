@@ -180,12 +180,17 @@ Result<Module> select(Module module, const PassContext& context) {
     if (plan.threads % context.target.warp_size != 0 || plan.threads > context.target.max_threads_per_block)
       return make_error(Code::kUnsupported, "kernel '{}': {} threads a block: {} takes multiples of {} up to {}", kernel.name,
                         plan.threads, context.target.text, context.target.warp_size, context.target.max_threads_per_block);
-    for (const Product& product : all) {
-      TILERT_ASSIGN(GemmPlan gemm, plan_gemm(module.program, kernel, product, plan.threads, context));
-      plan.gemms[product.stmt->ordinal] = gemm;
-    }
+    TILERT_TRY(plan_products(module.program, kernel, plan, context));
   }
   return module;
+}
+
+Status plan_products(const Program& program, const Kernel& kernel, KernelPlan& plan, const PassContext& context) {
+  for (const Product& product : products(kernel)) {
+    TILERT_ASSIGN(GemmPlan gemm, plan_gemm(program, kernel, product, plan.threads, context));
+    plan.gemms[product.stmt->ordinal] = gemm;
+  }
+  return {};
 }
 
 }  // namespace tilert::passes

@@ -12,6 +12,9 @@ namespace tilert::passes {
 
 Result<Module> select(Module module, const PassContext& context);
 
+// Plans each product of the kernel for plan.threads: who changes the number of threads calls it again.
+Status plan_products(const ir::Program& program, const ir::Kernel& kernel, KernelPlan& plan, const PassContext& context);
+
 // The dtype in which both operands of a product enter (ir/semantics.h).
 DType operand_dtype(const ir::Program& program, const ir::Gemm& gemm);
 
