@@ -1,12 +1,12 @@
 // Back ends.
 #include "random/backends.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "codegen/configuration.h"
 #include "conformance/runner.h"
 #include "ir/evaluate.h"
-#include "ir/interpreter.h"
 #include "ir/parser.h"
 #include "ir/printer.h"
 #include "ir/visit.h"
@@ -18,6 +18,11 @@ namespace {
 
 using conformance::Machine;
 using conformance::Scenario;
+
+// Of emulated launches: greedy and other orders, engines early or late; outcomes must agree.
+constexpr const char* kSchedules =
+    "greedy,forward;greedy,backward,copies=early,products=early;greedy,forward,copies=early,tensor_copies=early;"
+    "random,seed=7,tensor_copies=early;round_robin,backward,products=early";
 
 // ---- text ----
 
@@ -47,17 +52,13 @@ class Passes : public Backend {
   explicit Passes(const std::string& target) : target_(*parse_target(target)) {}
 
   std::string run(const Case& c, const Outputs& want, Coverage& coverage) override {
-    for (const char* stage : {"apply_rings", "insert_barriers"}) {
-      std::string wrong = after(c, want, stage, &coverage);
-      if (wrong.empty()) continue;
-      // Which pass was the first?
-      for (const passes::Pass& pass : passes::gpu_passes()) {
-        std::string first = after(c, want, pass.name, nullptr);
-        if (!first.empty()) return first;
-      }
-      return wrong;
+    std::string wrong = after(c, want, "insert_barriers", &coverage);
+    if (wrong.empty()) return wrong;
+    for (const passes::Pass& pass : passes::gpu_passes()) {  // which was the first?
+      std::string first = after(c, want, pass.name, nullptr);
+      if (!first.empty()) return first;
     }
-    return {};
+    return wrong;
   }
 
  private:
@@ -67,26 +68,15 @@ class Passes : public Backend {
     if (!module) return "specialize: " + module.error().message;
     auto lowered = passes::run_gpu_passes(std::move(*module), context, stage);
     if (!lowered) return "refused by the passes up to " + stage + ": " + lowered.error().message;
-    int threads = 0;
-    for (const passes::KernelPlan& plan : lowered->plans) {
-      if (coverage) coverage->note_plan(target_.text, plan);
-      threads = std::max(threads, plan.threads);
-      if (plan.roles.on && stage != "apply_rings") return {};  // roles run side by side: not for the interpreter
-    }
-    if (stage == "apply_rings" && coverage) return {};
-    Outputs got = make_data(c);
-    ir::HostArguments arguments;
-    arguments.dims = c.dims;
-    for (size_t i = 0; i < got.size(); ++i) {
-      arguments.parameters.push_back({got[i].data(), static_cast<int64_t>(got[i].size()), {}, 0});
-      if (c.program.parameters[i].kind == ir::Parameter::Kind::scalar)
-        arguments.parameters.back().scalar = ir::load_element(DType::int64, got[i].data());
-    }
+    if (coverage) coverage->note_plans(target_.text, lowered->plans);
+    const bool sides = std::any_of(lowered->plans.begin(), lowered->plans.end(), [](auto& p) { return p.roles.on; });
+    if (sides && coverage) return after(c, want, "apply_rings", nullptr);
+    if (sides && stage != "apply_rings") return {};  // roles run side by side: not for the interpreter
     for (size_t k = 0; k < lowered->plans.size(); ++k)
       lowered->program.kernels[k].hints.threads = lowered->plans[k].threads;
-    const Status done = ir::interpret(lowered->program, arguments);
-    if (!done) return "interpreted after " + stage + ": " + done.error().message;
-    const std::string found = difference(c, want, got);
+    const Result<Outputs> got = interpret(c, lowered->program, make_data(c));
+    if (!got) return "interpreted after " + stage + ": " + got.error().message;
+    const std::string found = difference(c, want, *got);
     return found.empty() ? "" : "after " + stage + ": " + found;
   }
 
@@ -161,26 +151,49 @@ class Source : public Backend {
 
 class OnMachine : public Backend {
  public:
-  explicit OnMachine(conformance::Backend kind, int ordinal = 0) : kind_(kind), ordinal_(ordinal) {
+  explicit OnMachine(conformance::Backend kind, int ordinal = 0, bool races = false)
+      : kind_(kind), ordinal_(ordinal), races_(races) {
     machine_ = Machine::open(kind_, why_not_, ordinal_);
+    if (machine_ && races_ && machine_->emulator()->set_races(1) != 0) why_not_ = "this build cannot mark accesses";
   }
   std::string why_not() override { return why_not_; }
+
+  // The emulator starts a compiler for each unit of kernels, which costs more than they do.
+  void ahead(const std::vector<Case>& cases) override {
+    const tilert_emulator_table* const emulator = machine_->emulator();
+    if (!emulator) return;
+    steer();
+    for (const Case& c : cases) machine_->prepare_ahead(scenario_of(c));
+    emulator->compile_pending();
+  }
 
   std::string run(const Case& c, const Outputs& want, Coverage&) override {
     // What was loaded stays with its machine, so a new one now and then.
     if (++runs_ % 256 == 0) machine_ = Machine::open(kind_, why_not_, ordinal_);
-    Scenario scenario = Request::scenario_of(c);
-    scenario.programs.push_back(tl::Program::parse(ir::print(c.program)));
+    steer();
+    Scenario scenario = scenario_of(c);
     scenario.launches.push_back(launch_of(c, want));
     const conformance::Outcome outcome = machine_->run(scenario);
     return outcome.ok ? "" : outcome.message;
   }
 
  private:
+  static Scenario scenario_of(const Case& c) {
+    Scenario scenario = Request::scenario_of(c);
+    scenario.programs.push_back(tl::Program::parse(ir::print(c.program)));
+    return scenario;
+  }
+  // All machines of the process share one emulator.
+  void steer() {
+    if (!machine_->emulator()) return;
+    machine_->emulator()->set_schedules(races_ ? "greedy,backward" : kSchedules);
+    machine_->emulator()->set_races(races_);
+  }
   static conformance::Launch launch_of(const Case& c, const Outputs& want) {
     conformance::Launch launch;
     launch.dims = c.dims;
     const Outputs data = make_data(c);
+    const std::vector<int> memory = shared_memory(c);
     for (size_t i = 0; i < data.size(); ++i) {
       const ir::Parameter& parameter = c.program.parameters[i];
       if (parameter.kind == ir::Parameter::Kind::scalar) {
@@ -199,8 +212,10 @@ class OnMachine : public Backend {
         const bool kept = std::memcmp(&data[i][at], &want[i][at], width) == 0;
         a.data.push_back(a.poisoned ? 0 : conformance::decode(dtype, before));
         if (b.direction != ir::Direction::in)
-          a.want.push_back({conformance::decode(dtype, after), 0, a.poisoned && kept});
+          a.want.push_back({conformance::decode(dtype, after),
+                            tolerance(parameter, b.dtype, ir::bits_to_double(b.dtype, after)), a.poisoned && kept});
       }
+      if ((a.same_as = memory[i]) >= 0) a.poisoned = false, a.want.clear();
       if (!b.contiguous)
         for (size_t d = 0; d < b.shape.size(); ++d) {
           a.shape.push_back(value_of(c, b.shape[d]));
@@ -213,6 +228,7 @@ class OnMachine : public Backend {
 
   conformance::Backend kind_;
   int ordinal_;
+  bool races_;
   std::string why_not_;
   int runs_ = 0;
   std::unique_ptr<Machine> machine_;
@@ -230,6 +246,8 @@ std::vector<BackendRow>& rows() {
       {"nvrtc:sm_90a", false, [] { return std::make_unique<Source>("sm_90a", true); }},
       {"emulated:sm_90a", false, [] { return std::make_unique<OnMachine>(conformance::Backend::emulated, 0); }},
       {"emulated:sm_80", false, [] { return std::make_unique<OnMachine>(conformance::Backend::emulated, 1); }},
+      {"races:sm_90a", false, [] { return std::make_unique<OnMachine>(conformance::Backend::emulated, 0, true); }},
+      {"races:sm_80", false, [] { return std::make_unique<OnMachine>(conformance::Backend::emulated, 1, true); }},
       {"cuda", false, [] { return std::make_unique<OnMachine>(conformance::Backend::cuda); }},
   };
   return table;

@@ -1,5 +1,4 @@
-// The back ends that a case runs on: one list, one function each. A new one (an emulated device, say) is a row in
-// all_backends.
+// The back ends that a case runs on: one list, one function each. A new one is a row in all_backends.
 // Not here: what is right (judge.h).
 #pragma once
 
@@ -16,6 +15,8 @@ class Backend {
   virtual ~Backend() = default;
   // Empty where this machine has it, else why not.
   virtual std::string why_not() { return {}; }
+  // These are the cases that run next: who compiles many at once cheaper than one by one does so now.
+  virtual void ahead(const std::vector<Case>&) {}
   // Runs the case; empty where it gives what is wanted. Where the case is refused, or fails, that is said too: a valid
   // program that a back end refuses is a fault.
   virtual std::string run(const Case& c, const Outputs& want, Coverage& coverage) = 0;
@@ -28,8 +29,8 @@ struct BackendRow {
 };
 
 // text: printed and parsed again. passes:T: interpreted after the GPU passes for target T. source:T: the text for T is
-// generated. nvrtc:T: and compiled. cpu, cuda,
-// emulated:T: compiled, launched with poisoned outputs between canaries.
+// generated. nvrtc:T: and compiled. cpu, cuda, emulated:T: compiled, launched with poisoned outputs between canaries.
+// races:T: as emulated, under one schedule, with all accesses marked.
 const std::vector<BackendRow>& all_backends();
 void add_backend(BackendRow row);
 

@@ -85,17 +85,34 @@ class Child {
   std::string held_;
 };
 
-void work_on(const Campaign& campaign, uint64_t first, const Child::Say& say) {
+using Clock = std::chrono::steady_clock;
+
+// Where a child starts: seeds below `alone` are not prepared together, since that has ended a child.
+struct Start {
+  uint64_t first = 0, alone = 0;
+  Clock::time_point until = Clock::time_point::max();
+};
+
+void work_on(const Campaign& campaign, const Start& start, const Child::Say& say) {
   Bench bench(campaign.backends);
   if (const std::string why_not = bench.why_not(); !why_not.empty()) return say("why_not\t" + why_not);
-  Coverage coverage;
-  for (uint64_t seed = first; seed < campaign.first + campaign.count; ++seed) {
-    say("begin\t" + std::to_string(seed));
-    const auto found = bench.check(generate(seed), coverage);
-    if (found) say("found\t" + found->backend + "\t" + one_line(found->message));
+  const uint64_t end = campaign.first + campaign.count;
+  uint64_t seed = start.first;
+  while (seed < end && Clock::now() < start.until) {
+    const uint64_t size = seed < start.alone ? 1 : std::min<uint64_t>(campaign.batch, end - seed);
+    std::vector<Case> cases;
+    for (uint64_t i = 0; i < size; ++i) cases.push_back(generate(seed + i));
+    say("ahead\t" + std::to_string(seed));
+    if (size > 1) bench.ahead(cases);
+    Coverage coverage;
+    for (const Case& c : cases) {
+      if (Clock::now() >= start.until) break;
+      say("begin\t" + std::to_string(seed++));
+      if (const auto found = bench.check(c, coverage)) say("found\t" + found->backend + "\t" + one_line(found->message));
+    }
+    for (const auto& [what, times] : coverage.counts()) say("count\t" + std::to_string(times) + "\t" + one_line(what));
   }
-  say("begin\t" + std::to_string(campaign.first + campaign.count));
-  for (const auto& [what, times] : coverage.counts()) say("count\t" + std::to_string(times) + "\t" + one_line(what));
+  say("begin\t" + std::to_string(seed));
 }
 
 std::vector<std::string> fields(const std::string& line) {
@@ -142,6 +159,13 @@ std::optional<Finding> Bench::check(const Case& c, Coverage& coverage) {
   return std::nullopt;
 }
 
+void Bench::ahead(const std::vector<Case>& cases) {
+  for (Seat& seat : seats_) {
+    if (!seat.backend) seat.backend = seat.row->make();
+    seat.backend->ahead(cases);
+  }
+}
+
 std::vector<std::string> usual_backends() {
   std::vector<std::string> out;
   for (const BackendRow& row : all_backends())
@@ -152,28 +176,32 @@ std::vector<std::string> usual_backends() {
 CampaignResult run_campaign(const Campaign& campaign) {
   CampaignResult out;
   const uint64_t end = campaign.first + campaign.count;
-  uint64_t next = campaign.first;
-  while (next < end && out.findings.size() < campaign.max_findings) {
-    Child child([&](const Child::Say& say) { work_on(campaign, next, say); });
-    uint64_t at = next;
-    bool enough = false;
-    while (const auto line = child.line(campaign.seconds)) {
+  Start start{campaign.first, 0, Clock::time_point::max()};
+  if (campaign.limit) start.until = Clock::now() + std::chrono::seconds(campaign.limit);
+  const int patience = campaign.seconds + (campaign.batch > 1 ? 4 * static_cast<int>(campaign.batch) : 0);
+  while (start.first < end && Clock::now() < start.until && out.findings.size() < campaign.max_findings) {
+    Child child([&](const Child::Say& say) { work_on(campaign, start, say); });
+    uint64_t at = start.first;
+    bool enough = false, together = false;
+    while (const auto line = child.line(patience)) {
       const std::vector<std::string> f = fields(*line);
       if (f[0] == "why_not") return out.why_not = f[1], out;
-      if (f[0] == "begin") at = std::stoull(f[1]);
+      if (f[0] == "ahead" || f[0] == "begin") at = std::stoull(f[1]), together = f[0] == "ahead";
       if (f[0] == "found") out.findings.push_back({at, f[1], f[2]});
       if (f[0] == "count") out.coverage.add(f[2], std::stoll(f[1]));
       if ((enough = out.findings.size() >= campaign.max_findings)) break;
     }
     out.done = at - campaign.first;
     if (enough) break;
-    if (const std::string why = child.end(); !why.empty()) {
-      out.findings.push_back({at, "", why, true});
-      next = at + 1;
-      out.done = next - campaign.first;
-    } else {
-      next = end;
+    const std::string why = child.end();
+    if (why.empty()) break;
+    if (together && start.alone <= at) {  // one of a batch did it: now one by one
+      start.first = at, start.alone = at + campaign.batch;
+      continue;
     }
+    out.findings.push_back({at, "", why, true});
+    start.first = at + 1;
+    out.done = start.first - campaign.first;
   }
   // Which back end did it?
   for (Finding& found : out.findings) {

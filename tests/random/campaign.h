@@ -22,6 +22,8 @@ class Bench {
   std::string why_not();
   // The first fault, or nothing.
   std::optional<Finding> check(const Case& c, Coverage& coverage);
+  // Before several are checked, in any order.
+  void ahead(const std::vector<Case>& cases);
 
  private:
   struct Seat {
@@ -40,6 +42,8 @@ struct Campaign {
   std::vector<std::string> backends;
   int seconds = 60;  // that one case may take
   size_t max_findings = 10;
+  int limit = 0;     // seconds for all: no case starts after; 0 is none
+  size_t batch = 1;  // cases that back ends may compile together
 };
 struct CampaignResult {
   uint64_t done = 0;

@@ -1,6 +1,8 @@
 // Counting.
 #include "random/coverage.h"
 
+#include <algorithm>
+#include <cctype>
 #include <set>
 
 #include "ir/visit.h"
@@ -56,6 +58,13 @@ struct Counter {
 void Coverage::note_case(const Case& c) {
   add("programs");
   if (uses_copies_twice(c)) add("programs with a pipelined loop that uses a copy twice or more");
+  if (c.program.kernels.size() > 1) add("programs of several kernels");
+  if (std::find(c.bound.begin(), c.bound.end(), false) != c.bound.end()) add("programs with dynamic dims");
+  for (const ir::Parameter& parameter : c.program.parameters)
+    if (alias_of(parameter.name)) add("parameters that share another's memory");
+  if (std::any_of(c.program.parameters.begin(), c.program.parameters.end(),
+                  [](const ir::Parameter& parameter) { return data_of(parameter.name) == Data::special; }))
+    add("programs with infinite and undefined data");
   for (const ir::Kernel& k : c.program.kernels)
     ir::for_each_stmt(k.body, [&](const Stmt& s) {
       add(std::string("statement ") + kNames[s.node.index()]);
@@ -70,6 +79,22 @@ void Coverage::note_case(const Case& c) {
     });
 }
 
+// "operation 12: the loop writes its tile" without the number, so that the same reason counts as one.
+std::string Coverage::grouped(const std::string& reason) {
+  std::string out;
+  for (size_t at = 0; at < reason.size(); ++at) {
+    const bool digit = std::isdigit(static_cast<unsigned char>(reason[at])) != 0;
+    const bool follows = !out.empty() && (std::isalnum(static_cast<unsigned char>(out.back())) || out.back() == '_');
+    if (!digit || follows) {
+      out += reason[at];
+      continue;
+    }
+    while (at + 1 < reason.size() && std::isdigit(static_cast<unsigned char>(reason[at + 1]))) ++at;
+    out += 'N';
+  }
+  return out;
+}
+
 void Coverage::note_plan(const std::string& target, const passes::KernelPlan& plan) {
   const auto fired = [&](const std::string& what) { add("plan " + target + " " + what); };
   static constexpr const char* kPaths[] = {"fma", "mma", "wgmma"};
@@ -79,13 +104,27 @@ void Coverage::note_plan(const std::string& target, const passes::KernelPlan& pl
     if (gemm.a_ldmatrix || gemm.b_ldmatrix) fired("ldmatrix");
   }
   for (const auto& [ordinal, ring] : plan.rings)
-    fired(ring.stages > 1 ? fmt::format("ring of {} stages", ring.stages) : "no ring: " + ring.reason);
+    fired(ring.stages > 1 ? fmt::format("ring of {} stages", ring.stages) : "no ring: " + (ring.reason.empty() ? "one stage is asked for" : grouped(ring.reason)));
   if (plan.roles.on)
-    fired("roles");
+    fired(fmt::format("roles of {} stages and {} consumers{}", plan.roles.stages, plan.roles.consumers,
+                      plan.roles.stores.empty() ? "" : ", tensor stores"));
   else if (!plan.roles.reason.empty())
-    fired("no roles: " + plan.roles.reason);
+    fired("no roles: " + grouped(plan.roles.reason));
   if (!plan.partial.empty()) fired("partial sums");
-  if (!plan.notes.empty()) fired("conversion or note");
+  for (const std::string& note : plan.notes) fired("note: " + grouped(note));
+}
+
+void Coverage::note_plans(const std::string& target, const std::vector<passes::KernelPlan>& plans) {
+  bool ring = false, roles = false, notes = false;
+  for (const passes::KernelPlan& plan : plans) {
+    note_plan(target, plan);
+    for (const auto& [ordinal, one] : plan.rings) ring |= one.stages > 1;
+    roles |= plan.roles.on, notes |= !plan.notes.empty();
+  }
+  add("programs planned for " + target);
+  if (ring) add("programs with a ring on " + target);
+  if (roles) add("programs with roles on " + target);
+  if (notes) add("programs with a conversion or note on " + target);
 }
 
 void Coverage::merge(const Coverage& other) {

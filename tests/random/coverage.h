@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "passes/module.h"
 #include "random/random_case.h"
@@ -13,7 +14,8 @@ namespace tilert::random {
 class Coverage {
  public:
   void note_case(const Case& c);
-  void note_plan(const std::string& target, const passes::KernelPlan& plan);
+  // The plans of a program's kernels.
+  void note_plans(const std::string& target, const std::vector<passes::KernelPlan>& plans);
   void add(const std::string& what, int64_t times = 1) { counts_[what] += times; }
   void merge(const Coverage& other);
   int64_t count(const std::string& what) const;
@@ -22,6 +24,8 @@ class Coverage {
   std::string report() const;
 
  private:
+  static std::string grouped(const std::string& reason);
+  void note_plan(const std::string& target, const passes::KernelPlan& plan);
   std::map<std::string, int64_t> counts_;
 };
 

@@ -56,7 +56,7 @@ void Generator::statements(int count) {
 bool Generator::statement() {
   const int64_t kind = dice_.below(100);
   if (depth_ < kMaxDepth) {
-    if (kind < 12) return pipelined();
+    if (kind < 12 && (depth_ > 0 || top_pipelined_)) return pipelined();
     if (kind < 18) return serial();
     if (kind < 24) return branch();
   }
@@ -121,15 +121,38 @@ bool Generator::serial() {
   return true;
 }
 
-// Copies of what the iteration needs, then several uses of it, then whatever.
+// A shared tile that a copy of a ring can bring: the dtype of an input, rows of whole words.
+std::optional<size_t> Generator::ring_tile() {
+  const auto from = some_place([](const Place& p) {
+    return p.is_tensor() && p.direction == ir::Direction::in && p.rank() >= 2 && p.dtype != DType::boolean;
+  });
+  if (!from) return std::nullopt;
+  const DType dtype = places_[*from].dtype;
+  std::vector<int64_t> extents = shape(2);
+  const int64_t word = dice_.chance(80) ? 16 : 4;
+  const int64_t step = std::max<int64_t>(1, word / dtype_bytes(dtype));
+  extents[1] = std::min<int64_t>(64, (extents[1] + step - 1) / step * step);
+  while (extents[0] * extents[1] > 1024) extents[0] = (extents[0] + 1) / 2;
+  const size_t tile = declare(dtype, Scope::shared, extents);
+  places_[tile].cap = places_[tile].direct = std::min(kDataBound, exact_limit(dtype));
+  places_[tile].kept = true;
+  return tile;
+}
+
+// Copies of what the iteration needs, then several uses of it, then whatever. A clean one writes its tiles by whole
+// copies alone, and has more trips than stages: its copies can run ahead, and its slots come round.
 bool Generator::pipelined() {
+  const bool clean = dice_.chance(60);
   int64_t most = 0;
   ir::For loop{ir::ForKind::pipelined};
   loop.begin = idx(0);
-  loop.end = trip_count(4, most);
+  loop.end = trip_count(clean ? 7 : 4, most);
   loop.stages = static_cast<int>(dice_.of({0, 0, 1, 2, 2, 3, 3, 4, 5}));
+  if (clean && loop.stages == 1) loop.stages = 2;
   loop.var = case_.program.add_var(ir::VarKind::loop, DType::index, "k" + std::to_string(++names_));
   const auto make = [&] {
+    if (clean || dice_.chance(50))
+      if (const auto tile = ring_tile()) return *tile;
     const DType dtype = dice_.of({DType::f16, DType::f16, DType::bf16, DType::f32, DType::int8, DType::int32});
     return declare(dtype, Scope::shared, shape(dice_.chance(85) ? 2 : 1));
   };
@@ -137,23 +160,26 @@ bool Generator::pipelined() {
   const int outside = static_cast<int>(dice_.from(0, 2)), inside = outside == 0 ? 1 : dice_.chance(25);
   for (int i = 0; i < outside; ++i) {
     tiles.push_back(make());
-    if (dice_.chance(25)) fill(tiles.back());
+    if (!clean && dice_.chance(25)) fill(tiles.back());
   }
   nested(loop.body, most, [&] {
     indices_.push_back({case_.program.var(loop.var), 0, std::max<int64_t>(0, most - 1)});
     for (int i = 0; i < inside; ++i) tiles.push_back(make());
     for (size_t tile : tiles)
-      if (!load_tile(tile)) fill(tile);
+      if (!load_tile(tile, clean)) fill(tile);
     for (size_t tile : tiles)
-      for (int64_t uses = dice_.from(1, 3); uses > 0; --uses) use_of(tile);
-    statements(static_cast<int>(dice_.from(0, 3)));
+      for (int64_t uses = dice_.from(1, 3); uses > 0; --uses) use_of(tile, clean);
+    if (clean)  // what follows leaves the tiles alone
+      for (size_t tile : tiles) places_[tile].scope = Scope::registers;
+    statements(static_cast<int>(dice_.from(0, clean ? 2 : 3)));
   });
+  for (size_t tile : tiles) places_[tile].kept = false;
   add(std::move(loop));
   return true;
 }
 
 // Reads the tile in some way, or overwrites part of it.
-bool Generator::use_of(size_t tile) {
+bool Generator::use_of(size_t tile, bool reads_only) {
   if (!places_[tile].written) return false;
   for (int tries = 0; tries < 4; ++tries) {
     bool done = false;
@@ -167,17 +193,17 @@ bool Generator::use_of(size_t tile) {
         done = parallel(target, tile);
         break;
       }
-      case 4: done = parallel(tile); break;
+      case 4: done = !reads_only && parallel(tile); break;
       case 5: {
         const Place from = places_[tile];
         const auto to = some_place([&](const Place& p) {
-          return p.id != from.id && ((p.scope == Scope::fragment && p.written) || (p.is_tensor() && p.home)) &&
+          return p.id != from.id && ((p.scope == Scope::fragment && p.written) || p.is_output()) &&
                  p.direct >= from.cap && dtype_is_float(p.dtype) == dtype_is_float(from.dtype);
         });
         done = to && copy(tile, *to);
         break;
       }
-      case 6: done = load_tile(tile); break;
+      case 6: done = !reads_only && load_tile(tile); break;
       default: {
         const Place p = places_[tile];
         std::vector<Expr> at;
@@ -209,7 +235,7 @@ bool Generator::scalar_let() {
 
 bool Generator::scalar_store() {
   const auto to =
-      some_place([&](const Place& p) { return (p.written && !p.is_tensor()) || (p.is_tensor() && p.home); });
+      some_place([&](const Place& p) { return (p.written && !p.is_tensor()) || p.is_output(); });
   if (!to) return false;
   const Place p = places_[*to];
   add(ir::Store{ir::Access{p.id, *read_index(*to)}, bounded_value(p.dtype, p.direct).e});

@@ -94,10 +94,10 @@ void Generator::read_some(int count, std::optional<size_t> source) {
   for (int i = 0; i < count; ++i) {
     const auto from = source && i == 0 ? source : some_place([&](const Place& p) {
       return p.written && p.direction != ir::Direction::out &&
-             std::find(stored_.begin(), stored_.end(), p.id) == stored_.end();
+             std::find(stored_.begin(), stored_.end(), p.memory) == stored_.end();
     });
     if (!from) return;
-    if (std::find(stored_.begin(), stored_.end(), places_[*from].id) != stored_.end()) continue;
+    if (std::find(stored_.begin(), stored_.end(), places_[*from].memory) != stored_.end()) continue;
     const Place& p = places_[*from];
     std::vector<Expr> at;
     if (in_parallel_ && !p.is_tensor() && p.rank() == points_.size() && dice_.chance(70)) {
@@ -170,7 +170,7 @@ void Generator::point_body(std::vector<Target>& targets, std::optional<size_t> s
 
 bool Generator::parallel(std::optional<size_t> target, std::optional<size_t> source) {
   const auto writable = [&](const Place& p) {
-    return p.scope == Scope::fragment || p.scope == Scope::shared || (p.is_tensor() && p.home);
+    return !p.kept && (p.scope == Scope::fragment || p.scope == Scope::shared || p.is_output());
   };
   if (!target) target = some_place([&](const Place& p) { return writable(p) && (p.written || p.is_tensor()); });
   if (!target || !writable(places_[*target])) return false;
@@ -199,7 +199,7 @@ bool Generator::parallel(std::optional<size_t> target, std::optional<size_t> sou
       continue;
     if (auto t = target_of(*other, extents)) targets.push_back(std::move(*t));
   }
-  for (const Target& t : targets) stored_.push_back(places_[t.place].id);
+  for (const Target& t : targets) stored_.push_back(places_[t.place].memory);
   ir::Block* const outer = block_;
   block_ = &node.body;
   in_parallel_ = true;

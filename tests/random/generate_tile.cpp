@@ -24,12 +24,13 @@ std::vector<int64_t> Generator::shape(size_t rank) {
 
 size_t Generator::declare(DType dtype, Scope scope, std::vector<int64_t> shape, bool accumulator) {
   const int64_t bytes = product(shape) * dtype_bytes(dtype);
-  if (scope == Scope::shared && tile_bytes_ + bytes > kMaxSharedBytes) scope = Scope::fragment;
+  if (scope == Scope::shared && tile_bytes_ + bytes > kMaxSharedBytes * (product_ ? 3 : 1)) scope = Scope::fragment;
   if (scope == Scope::shared) tile_bytes_ += bytes;
   static constexpr const char* kNames[] = {"", "s", "f", "v", "l", ""};
   ir::Buffer b{kNames[static_cast<size_t>(scope)] + std::to_string(++names_), dtype, scope, {}};
   for (int64_t e : shape) b.shape.push_back(idx(e));
-  Place p{case_.program.add_buffer(std::move(b)), dtype, scope, std::move(shape), {}};
+  const BufferId id = case_.program.add_buffer(std::move(b));
+  Place p{id, id, dtype, scope, std::move(shape), {}};
   const int64_t limit = exact_limit(dtype);
   p.cap = p.direct =
       dtype_is_float(dtype) ? dice_.of<int64_t>({8, 64, 256, limit}) : dice_.of<int64_t>({8, 100, limit, limit});
@@ -145,8 +146,9 @@ void Generator::copy_hints(ir::Copy& node) {
 }
 
 // Whether values of `from` may be cast into `to`.
-static bool copies(const Place& from, const Place& to) {
+bool Generator::copies(const Place& from, const Place& to) const {
   if (dtype_is_float(to.dtype)) return from.cap <= to.direct;
+  if (special_ && dtype_is_float(from.dtype)) return to.direct == exact_limit(to.dtype);
   return std::min(from.cap, exact_limit(to.dtype)) <= to.direct || to.direct == exact_limit(to.dtype);
 }
 
@@ -158,12 +160,12 @@ bool Generator::copy() {
   const Place source = places_[*from];
   const auto to = some_place([&](const Place& p) {
     return moves(p) && p.id != source.id && copies(source, p) && p.direction != ir::Direction::in &&
-           (!p.is_tensor() || p.home) && !(p.is_tensor() && source.is_tensor() && dice_.chance(70));
+           (!p.is_tensor() || p.is_output()) && !(p.is_tensor() && source.is_tensor() && dice_.chance(70));
   });
   return to && copy(*from, *to);
 }
 
-bool Generator::copy(size_t from, size_t to) {
+bool Generator::copy(size_t from, size_t to, bool plain) {
   Place &s = places_[from], &d = places_[to];
   if (s.is_tensor() && d.is_tensor() && s.aliases && d.aliases) return false;
   const size_t common = std::min(s.rank(), d.rank());
@@ -180,7 +182,7 @@ bool Generator::copy(size_t from, size_t to) {
         e = std::min(e, grid_[static_cast<size_t>(p.dims[dim].grid)].tile);
     };
     limit(s, sd), limit(d, dd);
-    if (d.written && dice_.chance(15)) e = dice_.from(1, e);
+    if (!plain && d.written && dice_.chance(15)) e = dice_.from(1, e);
     se[sd] = de[dd] = e;
   }
   if (product(se) > kMaxTileElements * 2) return false;
@@ -188,8 +190,8 @@ bool Generator::copy(size_t from, size_t to) {
   if (!all && !d.written && !d.is_tensor()) return false;
   ir::Copy node{region(s, se), region(d, de)};
   const Place& global = s.is_tensor() ? s : d;
-  if (s.is_tensor() && dice_.chance(30)) node.safe = number(s.dtype, dice_.from(0, std::min<int64_t>(3, d.direct))).e;
-  if (s.is_tensor() != d.is_tensor() && dice_.chance(25))
+  if (s.is_tensor() && dice_.chance(plain ? 4 : 30)) node.safe = number(s.dtype, dice_.from(0, std::min<int64_t>(3, d.direct))).e;
+  if (s.is_tensor() != d.is_tensor() && dice_.chance(plain ? 10 : 25))
     for (const TensorDim& dim : global.dims) {
       Expr bound = dice_.chance(30)   ? nullptr
                    : dice_.chance(50) ? idx(dice_.from(0, dim.value + 3))
@@ -205,13 +207,13 @@ bool Generator::copy(size_t from, size_t to) {
 }
 
 // Copies from a tensor over the whole tile.
-bool Generator::load_tile(size_t tile) {
+bool Generator::load_tile(size_t tile, bool plain) {
   const Place& p = places_[tile];
   const auto from = some_place([&](const Place& t) {
     return t.is_tensor() && t.direction == ir::Direction::in && copies(t, p) && t.rank() >= p.rank() &&
-           (t.dtype == p.dtype || dice_.chance(25));
+           (t.dtype == p.dtype || (!plain && dice_.chance(25)));
   });
-  return from && copy(*from, tile);
+  return from && copy(*from, tile, plain);
 }
 
 // ---- products ----

@@ -64,6 +64,7 @@ Value Generator::cast_from_any(DType dtype, int depth) {
   DType from = kValueTypes[dice_.below(8)];
   if (from == dtype) from = dtype == DType::int32 ? DType::f32 : DType::int32;
   Value v = value(from, depth - 1);
+  if (special_ && dtype_is_float(from) && !dtype_is_float(dtype)) v.bound = kHuge;  // saturated, or 0
   if (dtype_is_float(dtype)) v = fit(v, exact_limit(dtype));
   if (dtype == DType::index) v = fit(v, 1000);
   if (dtype == DType::boolean) return {arena().cast(v.e, dtype), 1};
@@ -142,7 +143,7 @@ Value Generator::integer_value(DType dtype, int depth) {
     case 11: return settle(op(Op::shl, a.e, dice_.chance(50) ? number(dtype, dice_.from(0, 9)).e : b.e), kHuge);
     case 12: return settle(op(Op::shr, a.e, dice_.chance(50) ? number(dtype, dice_.from(0, 9)).e : b.e), a.bound);
     case 13:
-      if (dtype == DType::int32)
+      if (dtype == DType::int32 && !special_)
         return settle(arena().reinterpret(op(Op::abs, value(DType::f32, depth - 1).e), dtype), kHuge);
       return a;
     default: return a;

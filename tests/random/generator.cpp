@@ -20,15 +20,16 @@ TensorDim Generator::size_dim(const char* name) {
   return {case_.program.var(dim.var), value, -1};
 }
 
-size_t Generator::tensor(DType dtype, ir::Direction direction, std::vector<TensorDim> dims) {
-  const std::string name = (direction == ir::Direction::in ? "A" : "O") + std::to_string(++names_);
+// The letter says what it holds (random_case.h); a plain one is contiguous, aligned and alone.
+size_t Generator::tensor(char letter, DType dtype, ir::Direction direction, std::vector<TensorDim> dims, bool plain) {
+  const std::string name = letter + std::to_string(++names_);
   ir::Buffer b{name, dtype, Scope::global, {}};
   for (const TensorDim& d : dims) b.shape.push_back(d.size);
   b.direction = direction;
   b.parameter = static_cast<int32_t>(case_.program.parameters.size());
-  if (dice_.chance(10)) b.alignment = std::max(dtype_bytes(dtype), dice_.of({4, 8}));
-  const bool aliases = b.may_alias = dice_.chance(10);
-  if (!dims.empty() && dice_.chance(15)) {  // rows with a gap
+  if (!plain && dice_.chance(10)) b.alignment = std::max(dtype_bytes(dtype), dice_.of({4, 8}));
+  const bool aliases = b.may_alias = !plain && dice_.chance(10);
+  if (!plain && !dims.empty() && dice_.chance(15)) {  // rows with a gap
     b.strides.resize(dims.size());
     Expr stride = idx(1);
     for (size_t d = dims.size(); d-- > 0;) {
@@ -38,10 +39,12 @@ size_t Generator::tensor(DType dtype, ir::Direction direction, std::vector<Tenso
     }
     b.contiguous = false;
   }
-  Place p{case_.program.add_buffer(std::move(b)), dtype, Scope::global, {}, std::move(dims), direction};
+  const BufferId id = case_.program.add_buffer(std::move(b));
+  Place p{id, id, dtype, Scope::global, {}, std::move(dims), direction};
   p.aliases = aliases;
   const bool reads = direction != ir::Direction::out;
-  p.cap = p.direct = direction == ir::Direction::in ? std::min(kDataBound, exact_limit(dtype)) : exact_limit(dtype);
+  const int64_t data = letter == 'B' ? 1 : kDataBound;
+  p.cap = p.direct = direction == ir::Direction::in ? std::min(data, exact_limit(dtype)) : exact_limit(dtype);
   p.written = reads;
   p.home = direction != ir::Direction::in;
   case_.program.parameters.push_back({ir::Parameter::Kind::tensor, name, p.id, ir::kNoVar});
@@ -49,8 +52,24 @@ size_t Generator::tensor(DType dtype, ir::Direction direction, std::vector<Tenso
   return places_.size() - 1;
 }
 
+// Another parameter in the memory of one that is read and written, read where that one is written only.
+void Generator::alias(size_t of) {
+  places_[of].aliases = true;
+  Place p = places_[of];
+  ir::Buffer b = case_.program.buffer(p.id);
+  case_.program.buffers[p.id].may_alias = b.may_alias = true;
+  b.name = "S" + std::to_string(++names_) + "_" + b.name;
+  b.direction = p.direction = ir::Direction::in;
+  b.parameter = static_cast<int32_t>(case_.program.parameters.size());
+  const std::string name = b.name;
+  p.id = case_.program.add_buffer(std::move(b));
+  case_.program.parameters.push_back({ir::Parameter::Kind::tensor, name, p.id, ir::kNoVar});
+  places_.push_back(std::move(p));
+}
+
 // The grid's dims come first: each output is divided along all of them.
 void Generator::declare_sizes() {
+  if (product_) return declare_product_sizes();
   const int rank = static_cast<int>(dice_.of({1, 1, 2, 2, 2, 3}));
   static constexpr const char* kNames[] = {"M", "N", "P"};
   for (int i = 0; i < rank; ++i) {
@@ -82,7 +101,9 @@ void Generator::declare_tensors() {
       if (dims.back().size->is_constant()) dims.back().value = dims.back().size->as_int();
       if (name >= 12) name = 11;
     }
-    tensor(any_dtype(), ir::Direction::in, std::move(dims));
+    const DType dtype = any_dtype();
+    const char letter = special_ && dtype_is_float(dtype) && dice_.chance(60) ? 'N' : dice_.chance(15) ? 'B' : 'A';
+    tensor(letter, dtype, ir::Direction::in, std::move(dims));
   }
   for (int64_t i = dice_.from(1, 3); i > 0; --i) {
     std::vector<TensorDim> dims;
@@ -92,7 +113,9 @@ void Generator::declare_tensors() {
       dims.insert(dims.begin() + dice_.below(static_cast<int64_t>(dims.size()) + 1), TensorDim{idx(size), size, -1});
     }
     if (dims.size() > 1 && dice_.chance(30)) std::swap(dims[0], dims[1]);
-    tensor(any_dtype(), dice_.chance(40) ? ir::Direction::inout : ir::Direction::out, std::move(dims));
+    const size_t made =
+        tensor('O', any_dtype(), dice_.chance(40) ? ir::Direction::inout : ir::Direction::out, std::move(dims));
+    if (places_[made].direction == ir::Direction::inout && dice_.chance(25)) alias(made);
   }
   for (int64_t i = dice_.from(0, 2); i > 0; --i) {
     const DType dtype = any_dtype();
@@ -107,7 +130,7 @@ ir::Hints Generator::hints() {
   if (dice_.chance(50)) h.threads = static_cast<int>(dice_.of({32, 64, 128, 128, 256, 96}));
   if (dice_.chance(10)) h.min_blocks_per_sm = static_cast<int>(dice_.from(1, 3));
   if (dice_.chance(10)) h.register_cap = static_cast<int>(dice_.of({64, 128, 255}));
-  h.roles_off = dice_.chance(15);
+  h.roles_off = dice_.chance(product_ ? 4 : 15);
   return h;
 }
 
@@ -132,16 +155,22 @@ void Generator::begin_kernel() {
   tile_bytes_ = 0;
 }
 
+// Dims of a tensor with a tile of that shape for each block.
+std::vector<TensorDim> Generator::dims_of_blocks(const std::vector<int64_t>& shape) {
+  std::vector<TensorDim> dims;
+  for (const GridDim& g : grid_) {
+    const int64_t count = std::max<int64_t>(1, g.count);
+    dims.push_back({idx(count), count, -1});
+  }
+  for (int64_t e : shape) dims.push_back({idx(e), e, -1});
+  return dims;
+}
+
 // A tensor of its own for what a tile holds in each block.
 void Generator::publish(size_t tile) {
   const Place from = places_[tile];
-  std::vector<TensorDim> dims;
-  for (size_t i = 0; i < grid_.size(); ++i) {
-    const int64_t count = std::max<int64_t>(1, grid_[i].count);
-    dims.push_back({idx(count), count, -1});
-  }
-  for (int64_t e : from.shape) dims.push_back({idx(e), e, -1});
-  const size_t to = tensor(from.dtype, ir::Direction::out, dims);
+  const std::vector<TensorDim> dims = dims_of_blocks(from.shape);
+  const size_t to = tensor('O', from.dtype, ir::Direction::out, dims);
   const BufferId id = places_[to].id;
   std::vector<Expr> at;
   for (const GridDim& g : grid_) at.push_back(case_.program.var(g.var));
@@ -163,6 +192,11 @@ void Generator::end_kernel() {
     if (p.is_tensor() || p.scope == Scope::registers || !p.written || p.rank() > 3) continue;
     if (dice_.chance(85)) publish(i);
   }
+  for (size_t i = 0; i < declared; ++i) {
+    const Place& p = places_[i];
+    const bool tile = p.scope == Scope::shared || p.scope == Scope::fragment;
+    if (tile && p.written && p.rank() <= 3 && dtype_is_float(p.dtype) && dice_.chance(12)) elementary(i);
+  }
   for (Place& p : places_)
     if (!p.is_tensor()) p.scope = Scope::registers;
   for (Place& p : places_)  // published tensors are of no further use
@@ -173,14 +207,20 @@ void Generator::end_kernel() {
 
 Case Generator::make() {
   case_.program.name = "random";
+  special_ = dice_.chance(20);
+  product_ = dice_.chance(22);
   declare_sizes();
   declare_tensors();
-  const int kernels = dice_.chance(20) ? 2 : 1;
+  const int kernels = dice_.chance(80) ? 1 : dice_.chance(75) ? 2 : 3;
   for (int i = 0; i < kernels; ++i) {
     begin_kernel();
     ir::Block body;
     block_ = &body;
-    statements(static_cast<int>(dice_.from(options_.statements / 4, options_.statements)) / kernels);
+    const int count = static_cast<int>(dice_.from(options_.statements / 4, options_.statements)) / kernels;
+    if (product_ && (i == 0 || dice_.chance(50)))
+      product_kernel(count);
+    else
+      statements(count);
     end_kernel();
     case_.program.kernels.back().body = std::move(body);
     for (Place& p : places_) {  // the next kernel may read what this one wrote, anywhere, if it does not write it

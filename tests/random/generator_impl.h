@@ -19,7 +19,9 @@ class Generator {
   // generator.cpp: declarations and kernels
   void declare_sizes();
   TensorDim size_dim(const char* name);
-  size_t tensor(DType dtype, ir::Direction direction, std::vector<TensorDim> dims);
+  size_t tensor(char letter, DType dtype, ir::Direction direction, std::vector<TensorDim> dims, bool plain = false);
+  void alias(size_t of);
+  std::vector<TensorDim> dims_of_blocks(const std::vector<int64_t>& shape);
   void declare_tensors();
   void begin_kernel();
   void end_kernel();
@@ -27,13 +29,29 @@ class Generator {
   void publish(size_t tile);
   void spend(int64_t operations) { work_ += operations * trips_ * blocks_; }
 
+  // generate_product.cpp: kernels around one pipelined product, of the shape that gets roles; elementary functions
+  void declare_product_sizes();
+  void product_kernel(int count);
+  struct Factor {
+    size_t tensor, tile, sum;  // places; `sum` of all but the first
+    int grid;
+  };
+  TensorDim depth_dim(int64_t depth);
+  Factor factor(DType dtype, int grid, const TensorDim& k, int64_t depth);
+  bool product_loop();
+  void product_body(const std::vector<Factor>& factors, Expr step, int64_t depth, bool clears);
+  void store_sum(size_t sum);
+  void elementary(size_t tile);
+  Expr elementary_of(Expr x);
+
   // generate_control.cpp: statements, loops, branches
   void statements(int count);
   bool statement();
   bool serial();
   bool pipelined();
   bool branch();
-  bool use_of(size_t tile);
+  bool use_of(size_t tile, bool reads_only = false);
+  std::optional<size_t> ring_tile();
   Expr trip_count(int64_t limit, int64_t& most);
   void nested(ir::Block& into, int64_t trips, const std::function<void()>& body);
   bool scalar_let();
@@ -46,8 +64,9 @@ class Generator {
   void initialize(size_t tile);
   bool fill(size_t tile);
   bool copy();
-  bool copy(size_t from, size_t to);
-  bool load_tile(size_t tile);
+  bool copy(size_t from, size_t to, bool plain = false);
+  bool load_tile(size_t tile, bool plain = false);
+  bool copies(const Place& from, const Place& to) const;
   void copy_hints(ir::Copy& node);
   bool gemm(std::optional<size_t> operand = {});
   bool reduce(std::optional<size_t> source = {});
@@ -116,6 +135,9 @@ class Generator {
   std::vector<Value> lets_;        // in scope
   std::vector<Value> scalars_;
   std::vector<BufferId> stored_;  // by the parallel loop around
+  bool special_ = false;  // floats may be infinite or undefined: no bits of them, no index from them
+  bool product_ = false;  // the program has a kernel around one product
+  bool top_pipelined_ = true;  // pipelined loops may stand at the top of a kernel
   bool in_parallel_ = false;
   std::vector<IndexVar> points_;  // of the parallel loop around
   ir::Block* block_ = nullptr;

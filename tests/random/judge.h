@@ -7,7 +7,10 @@ namespace tilert::random {
 
 using Outputs = std::vector<std::vector<uint8_t>>;  // the bytes of each parameter afterwards
 
-// Interpreted; an error for what only running shows.
+// A program of the case's parameters interpreted over its data.
+Result<Outputs> interpret(const Case& c, const ir::Program& program, Outputs data);
+
+// The case interpreted; an error for what only running shows.
 Result<Outputs> reference(const Case& c);
 
 // Whether the results depend on nothing but the program: it is valid, it gives the same when its blocks run in the
@@ -15,7 +18,11 @@ Result<Outputs> reference(const Case& c);
 // generator makes passes by construction; what the shrinker makes need not.
 Status judge(const Case& c, const Outputs& want);
 
-// The first difference, or nothing: bytes, but for zeros of either sign and NaNs.
+// How far an element of that parameter, which should be `value`, may be off: nothing, or what elementary functions may
+// be, and the interpreter's own half an ulp.
+double tolerance(const ir::Parameter& parameter, DType dtype, double value);
+
+// The first difference, or nothing: bytes, but for zeros of either sign, NaNs and what is within tolerance.
 std::string difference(const Case& c, const Outputs& want, const Outputs& got);
 
 }  // namespace tilert::random

@@ -1,6 +1,7 @@
 // Cases: text and data.
 #include "random/random_case.h"
 
+#include <limits>
 #include <sstream>
 
 #include "ir/evaluate.h"
@@ -20,15 +21,43 @@ uint64_t seed_of(const Case& c, const std::string& name) {
   return hash;
 }
 
-uint64_t element(DType dtype, Dice& dice) {
+uint64_t element(DType dtype, Data data, Dice& dice) {
   if (dtype == DType::boolean) return static_cast<uint64_t>(dice.below(2));
-  const int64_t value = dice.from(-kDataBound, kDataBound);
+  if (data == Data::special && dtype_is_float(dtype) && dice.chance(12)) {
+    const double infinity = std::numeric_limits<double>::infinity();
+    return ir::double_to_bits(dtype, dice.of({infinity, -infinity, std::numeric_limits<double>::quiet_NaN(), -0.0}));
+  }
+  const int64_t bound = data == Data::unit ? 1 : kDataBound;
+  const int64_t value = dice.from(-bound, bound);
   return dtype_is_float(dtype) ? ir::double_to_bits(dtype, static_cast<double>(value)) : static_cast<uint64_t>(value);
 }
 
 uint8_t poison_of(DType dtype) { return kPoison[dtype_is_float(dtype) ? 0 : dtype == DType::boolean ? 2 : 1]; }
 
 }  // namespace
+
+Data data_of(const std::string& name) {
+  return name[0] == 'B' ? Data::unit : name[0] == 'N' ? Data::special : Data::small;
+}
+
+bool is_approximate(const std::string& name) { return name[0] == 'E'; }
+
+std::optional<std::string> alias_of(const std::string& name) {
+  const size_t at = name.find('_');
+  if (name[0] != 'S' || at == std::string::npos) return std::nullopt;
+  return name.substr(at + 1);
+}
+
+std::vector<int> shared_memory(const Case& c) {
+  const std::vector<ir::Parameter>& all = c.program.parameters;
+  std::vector<int> out(all.size(), -1);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const auto of = alias_of(all[i].name);
+    for (size_t j = 0; of && j < i; ++j)
+      if (all[j].name == *of) out[i] = static_cast<int>(j);
+  }
+  return out;
+}
 
 Case copy_of(const Case& original) {
   return {ir::clone(original.program), original.dims, original.bound, original.seed};
@@ -85,11 +114,17 @@ int64_t elements_of(const Case& c, const ir::Buffer& tensor) {
 std::vector<std::vector<uint8_t>> make_data(const Case& c) {
   const FloatEnvironment environment;
   std::vector<std::vector<uint8_t>> out;
+  const std::vector<int> memory = shared_memory(c);
   for (const ir::Parameter& parameter : c.program.parameters) {
+    if (const int of = memory[out.size()]; of >= 0) {
+      out.push_back(out[static_cast<size_t>(of)]);
+      continue;
+    }
+    const Data data = data_of(parameter.name);
     Dice dice(seed_of(c, parameter.name));
     if (parameter.kind == ir::Parameter::Kind::scalar) {
       out.emplace_back(8, uint8_t{0});
-      ir::store_element(DType::int64, out.back().data(), element(c.program.vars[parameter.var].dtype, dice));
+      ir::store_element(DType::int64, out.back().data(), element(c.program.vars[parameter.var].dtype, data, dice));
       continue;
     }
     const ir::Buffer& b = c.program.buffer(parameter.buffer);
@@ -97,7 +132,7 @@ std::vector<std::vector<uint8_t>> make_data(const Case& c) {
     out.emplace_back(static_cast<size_t>(count * width), poison_of(b.dtype));
     if (b.direction == ir::Direction::out) continue;
     for (int64_t i = 0; i < count; ++i)
-      ir::store_element(b.dtype, out.back().data() + i * width, element(b.dtype, dice));
+      ir::store_element(b.dtype, out.back().data() + i * width, element(b.dtype, data, dice));
   }
   return out;
 }

@@ -3,6 +3,7 @@
 // right (judge.h), how they are run (backends.h).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,17 @@ Result<Case> from_text(const std::string& text);
 
 // What data may be: small integers, exact in every dtype.
 inline constexpr int64_t kDataBound = 3;
+
+// A parameter's name tells what it holds, so that the text of a case is the whole of it:
+//   A.. inputs of -3 to 3; B.. of -1, 0, 1; N.. of -3 to 3, infinities, NaN and -0 (floats)
+//   O.. outputs, exact; E.. outputs of elementary functions, right within ulps
+//   S<number>_<name>: the memory of the parameter <name> before it, which both declare to alias
+enum class Data { small, unit, special };
+Data data_of(const std::string& name);
+bool is_approximate(const std::string& name);
+std::optional<std::string> alias_of(const std::string& name);
+// For each parameter the earlier one whose memory it has, or -1.
+std::vector<int> shared_memory(const Case& c);
 
 // The bytes of each parameter: tensors in storage order, a scalar's bits in 8 bytes. Inputs depend on seed and name
 // alone; outputs hold a pattern that no float has.

@@ -9,6 +9,8 @@
 
 #include "compiler/nvrtc.h"
 #include "ir/visit.h"
+#include "passes/order.h"
+#include "passes/specialize.h"
 #include "random/campaign.h"
 #include "random/generator.h"
 #include "random/shrink.h"
@@ -44,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(Part, Seeds, testing::Range<uint64_t>(0, 4));
 class Emulated : public testing::TestWithParam<const char*> {};
 
 TEST_P(Emulated, DevicesGiveTheSame) {
-  const CampaignResult result = run_campaign({200, 6, {GetParam()}});
+  const CampaignResult result = run_campaign({200, 6, {GetParam()}, 60, 10, 0, 6});
   ASSERT_EQ(result.why_not, "");
   for (const Finding& finding : result.findings) ADD_FAILURE() << told(finding);
 }
@@ -57,20 +59,46 @@ TEST(Nvrtc, CompilesRandomPrograms) {
   for (const Finding& finding : result.findings) ADD_FAILURE() << told(finding);
 }
 
-TEST(Found, CasesStayRight) {
-  size_t files = 0;
+struct FoundCase {
+  std::string file;
+  Case c;
+};
+
+std::vector<FoundCase> found_cases() {
+  std::vector<FoundCase> out;
   for (const auto& entry : std::filesystem::directory_iterator(TILERT_FOUND_CASES)) {
     if (entry.path().extension() != ".tir") continue;
     std::ifstream in(entry.path());
     std::stringstream text;
     text << in.rdbuf();
-    const auto c = from_text(text.str());
-    ASSERT_TRUE(c) << entry.path() << ": " << c.error().message;
-    const auto found = check_in_child(*c, built_backends(), 60);
-    EXPECT_FALSE(found) << entry.path() << " on " << found->backend << ": " << found->message;
-    ++files;
+    auto c = from_text(text.str());
+    EXPECT_TRUE(c) << entry.path() << ": " << c.error().message;
+    if (c) out.push_back({entry.path().filename().string(), std::move(*c)});
   }
-  EXPECT_GE(files, 5u);
+  return out;
+}
+
+TEST(Found, CasesStayRight) {
+  const std::vector<FoundCase> all = found_cases();
+  EXPECT_GE(all.size(), 13u);
+  for (const FoundCase& one : all) {
+    const auto found = check_in_child(one.c, built_backends(), 60);
+    EXPECT_FALSE(found) << one.file << " on " << found->backend << ": " << found->message;
+  }
+}
+
+// Roles run nowhere else without a GPU.
+TEST(Found, CasesStayRightOnAnEmulatedDevice) {
+  Bench bench({"emulated:sm_90a"});
+  ASSERT_EQ(bench.why_not(), "");
+  std::vector<Case> cases;
+  for (FoundCase& one : found_cases()) cases.push_back(std::move(one.c));
+  bench.ahead(cases);
+  Coverage ignored;
+  for (const Case& c : cases) {
+    const auto found = bench.check(c, ignored);
+    EXPECT_FALSE(found) << found->message << "\n" << to_text(c);
+  }
 }
 
 TEST(Generator, MakesTheSameProgramOfTheSameSeed) {
@@ -92,9 +120,11 @@ TEST(Generator, TextHoldsTheWholeCase) {
 
 TEST(Generator, CoversTheLanguage) {
   Coverage coverage;
-  const int programs = 300;
+  const int programs = 500;
   for (uint64_t seed = 0; seed < programs; ++seed) coverage.note_case(generate(seed));
   EXPECT_GE(coverage.count("programs with a pipelined loop that uses a copy twice or more"), programs * 30 / 100);
+  EXPECT_GE(coverage.count("programs with infinite and undefined data"), programs / 10);
+  EXPECT_GE(coverage.count("programs of several kernels"), programs / 10);
   for (const char* what : {"statement copy",     "statement fill",
                            "statement gemm",     "statement reduce",
                            "statement parallel", "statement if",
@@ -108,7 +138,9 @@ TEST(Generator, CoversTheLanguage) {
                            "store var f32",      "op fma f32",
                            "op select f16",      "op shr i8",
                            "op mod index",       "op isnan bf16",
-                           "op cast f32 -> i32", "op bits f32"})
+                           "op cast f32 -> i32", "op bits f32",
+                           "op exp f32",         "op erf f16",
+                           "op pow bf16",        "parameters that share another's memory"})
     EXPECT_GT(coverage.count(what), 0) << what;
   for (const char* dtype : {"bool", "i8", "i32", "i64", "f16", "bf16", "f32"})
     for (const char* scope : {"shared", "fragment"}) {
@@ -118,6 +150,23 @@ TEST(Generator, CoversTheLanguage) {
       });
       EXPECT_TRUE(copied) << "no copy" << to;
     }
+}
+
+TEST(Generator, ReachesRingsAndRoles) {
+  const Target target = *parse_target("sm_90a");
+  const passes::PassContext context{target, target.device_class};
+  Coverage coverage;
+  const int programs = 200;
+  for (uint64_t seed = 0; seed < programs; ++seed) {
+    const Case c = generate(seed);
+    auto module = passes::specialize(c.program, std::vector<passes::DimChoice>(c.dims.size()));
+    ASSERT_TRUE(module) << module.error().message;
+    const auto planned = passes::run_gpu_passes(std::move(*module), context, "plan_rings");
+    ASSERT_TRUE(planned) << "seed " << seed << ": " << planned.error().message;
+    coverage.note_plans("sm_90a", planned->plans);
+  }
+  EXPECT_GE(coverage.count("programs with a ring on sm_90a"), programs * 35 / 100);
+  EXPECT_GE(coverage.count("programs with roles on sm_90a"), programs * 5 / 100);
 }
 
 // Fails for each program that has a reduction over a shared tile.

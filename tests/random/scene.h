@@ -1,7 +1,7 @@
 // What the generator knows of a program that is half made: which buffers there are, which of their elements surely hold
 // a value, how large a value can be. Sizes are bounded by construction, so that every float along the way is an integer
-// that its dtype holds exactly, and every order of evaluation gives the same bits. Integers may be of any size: they
-// wrap, the same way everywhere.
+// that its dtype holds exactly (or, in some programs, infinite or undefined), and every order of evaluation gives the
+// same bits. Integers may be of any size: they wrap, the same way everywhere.
 #pragma once
 
 #include <algorithm>
@@ -53,6 +53,7 @@ struct TensorDim {
 
 struct Place {
   BufferId id = ir::kNoBuffer;
+  BufferId memory = ir::kNoBuffer;  // the buffer whose memory it is
   DType dtype = DType::f32;
   Scope scope = Scope::shared;
   std::vector<int64_t> shape;   // of tiles
@@ -64,8 +65,10 @@ struct Place {
   int64_t trips = 1;     // of the loops around its declaration
   bool written = false;  // each element surely holds a value
   bool aliases = false;  // declared may_alias
+  bool kept = false;     // the tile of a ring: loops do not write it
   bool home = false;     // a tensor that this kernel may write, and so reads only at home
   bool is_tensor() const { return scope == Scope::global; }
+  bool is_output() const { return is_tensor() && home && direction != ir::Direction::in; }
   size_t rank() const { return is_tensor() ? dims.size() : shape.size(); }
 };
 

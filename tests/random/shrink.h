@@ -6,6 +6,10 @@
 
 namespace tilert::random {
 
-Case shrink(const Case& failing, const Finding& finding, int seconds);
+// Each try may take `seconds`, all of them `budget`.
+Case shrink(const Case& failing, const Finding& finding, int seconds, int budget = 240);
+
+// Which fault a finding is, not where: what is kept while a case shrinks.
+std::string kind_of(const Finding& finding);
 
 }  // namespace tilert::random

@@ -2,6 +2,8 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "ir/printer.h"
@@ -14,6 +16,7 @@ namespace {
 
 const char kUsage[] =
     "tilert_random [--seed N] [--count M] [--backend NAME]... [--seconds S] [--findings F] [--coverage] [--no-shrink]\n"
+    "              [--batch B] [--limit S] [--shrink-limit S] [--json FILE]   cases compiled together; seconds for all\n"
     "tilert_random --print N                the program of a seed\n"
     "tilert_random --run FILE.tir [--backend NAME]... [--shrink]\n"
     "tilert_random --run FILE.tir --source TARGET[/PASS]   the text generated for it\n"
@@ -22,7 +25,8 @@ const char kUsage[] =
 struct Options {
   Campaign campaign{0, 100, {}};
   bool coverage = false, shrink = true, print = false, shrink_file = false;
-  std::string file, source;
+  int shrink_limit = 240;
+  std::string file, source, json;
 };
 
 int usage() {
@@ -45,6 +49,14 @@ bool read(int argc, char** argv, Options& o) {
       o.campaign.backends.push_back(argv[++i]);
     else if (word == "--seconds")
       o.campaign.seconds = static_cast<int>(number());
+    else if (word == "--batch")
+      o.campaign.batch = std::max<size_t>(1, number());
+    else if (word == "--limit")
+      o.campaign.limit = static_cast<int>(number());
+    else if (word == "--shrink-limit")
+      o.shrink_limit = static_cast<int>(number());
+    else if (word == "--json" && i + 1 < argc)
+      o.json = argv[++i];
     else if (word == "--findings")
       o.campaign.max_findings = number();
     else if (word == "--coverage")
@@ -88,14 +100,21 @@ int run_file(const Options& o) {
 int run_seeds(const Options& o) {
   const CampaignResult result = run_campaign(o.campaign);
   if (!result.why_not.empty()) return std::fprintf(stderr, "%s\n", result.why_not.c_str()), 2;
+  nlohmann::json told = nlohmann::json::array();
+  std::set<std::string> kinds;  // one of each fault is made smaller
   for (const Finding& finding : result.findings) {
-    const Case c = generate(finding.seed);
-    if (o.shrink)
-      tell(finding, shrink(c, finding, o.campaign.seconds), true);
-    else
-      std::printf("seed %llu on %s: %s\n", static_cast<unsigned long long>(finding.seed), finding.backend.c_str(),
-                  finding.message.c_str());
+    Case c = generate(finding.seed);
+    const bool shrinks = o.shrink && kinds.insert(finding.backend + kind_of(finding)).second;
+    if (shrinks) c = shrink(c, finding, o.campaign.seconds, o.shrink_limit);
+    tell(finding, c, shrinks);
+    told.push_back({{"seed", finding.seed}, {"backend", finding.backend}, {"message", finding.message},
+                    {"crashed", finding.crashed}, {"shrunk", shrinks}, {"tir", to_text(c)}});
   }
+  if (!o.json.empty())
+    std::ofstream(o.json) << nlohmann::json{{"programs", result.done}, {"backends", o.campaign.backends},
+                                            {"findings", told}, {"coverage", result.coverage.counts()}}
+                                 .dump(1, ' ', false, nlohmann::json::error_handler_t::replace)
+                          << "\n";
   if (o.coverage) std::fputs(result.coverage.report().c_str(), stdout);
   const int64_t programs = result.coverage.count("programs");
   const int64_t twice = result.coverage.count("programs with a pipelined loop that uses a copy twice or more");
