@@ -78,7 +78,7 @@ uint64_t value(const Row& row, int input, size_t i, Random& random) {
 Case scalar_case(const Row& row) {
   const size_t size = size_of(row.in);
   const bool whole = size * static_cast<size_t>(row.inputs) <= 2;  // every value there is
-  const size_t count = whole ? 65536 : 4096;
+  const size_t count = whole ? size_t{1} << (8 * size * static_cast<size_t>(row.inputs)) : 4096;
   Case out;
   out.name = std::string("scalar/") + row.name;
   out.threads = kThreads;

@@ -11,16 +11,28 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string hexadecimal(const Bytes& bytes) {
-  static const char kDigits[] = "0123456789abcdef";
+constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+std::string base64(const Bytes& bytes) {
   std::string out;
-  for (uint8_t byte : bytes) out += {kDigits[byte >> 4], kDigits[byte & 15]};
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t word = 0;
+    for (size_t k = 0; k < 3; ++k) word = word << 8 | (i + k < bytes.size() ? bytes[i + k] : 0u);
+    for (size_t k = 0; k < 4; ++k) out += i + k > bytes.size() ? '=' : kDigits[word >> (18 - 6 * k) & 63];
+  }
   return out;
 }
 
-Bytes from_hexadecimal(const std::string& text) {
+Bytes from_base64(const std::string& text) {
   Bytes out;
-  for (size_t i = 0; i + 1 < text.size(); i += 2) out.push_back(static_cast<uint8_t>(std::stoi(text.substr(i, 2), nullptr, 16)));
+  uint32_t word = 0;
+  int bits = 0;
+  for (char c : text) {
+    const size_t digit = kDigits.find(c);
+    if (digit == kDigits.npos) break;
+    word = word << 6 | static_cast<uint32_t>(digit);
+    if ((bits += 6) >= 8) out.push_back(static_cast<uint8_t>(word >> (bits -= 8)));
+  }
   return out;
 }
 
@@ -66,7 +78,7 @@ std::string read_record(const std::string& path, const std::vector<Case>& cases,
       const Json& row = file["cases"][one.name];
       recorded.known = true;
       if (row.is_string()) recorded.digest = row;
-      else recorded.wrong = row.value("wrong", ""), recorded.output = from_hexadecimal(row.value("bytes", ""));
+      else recorded.wrong = row.value("wrong", ""), recorded.output = from_base64(row.value("bytes", ""));
       if (!recorded.output.empty()) recorded.digest = digest(canonical(one, recorded.output));
     }
     out.cases.push_back(std::move(recorded));
@@ -84,7 +96,7 @@ std::string write_record(const std::string& path, const std::vector<Case>& cases
     if (!one.known) continue;
     Json& row = file["cases"][cases[i].name];
     if (!one.wrong.empty()) row["wrong"] = one.wrong;
-    else if (with_bytes) row["bytes"] = hexadecimal(one.output);
+    else if (with_bytes) row["bytes"] = base64(one.output);
     else row = one.digest;
   }
   std::ofstream out(path);
