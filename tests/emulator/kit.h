@@ -30,6 +30,7 @@ class Kit {
 
   struct Grid {
     uint32_t x = 1, y = 1, z = 1, cluster = 1;
+    bool together = false;
   };
 
   template <class... A>
@@ -48,6 +49,7 @@ class Kit {
     launch.cluster[0] = grid.cluster;
     launch.block[0] = threads;
     launch.shared_bytes = shared_bytes;
+    launch.together = grid.together;
     launch.races = races_;
     launch.place = [&text](int line) { return place_in(text, line); };
     return gpu_.run(launch, schedule);

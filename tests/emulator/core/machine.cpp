@@ -43,20 +43,18 @@ Report Machine::run(const Launch& launch, const Schedule& schedule) {
   report_ = {};
   report_.kernel = launch.kernel;
   threads_per_block_ = launch.block[0] * launch.block[1] * launch.block[2];
+  cluster_size_ = launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
   Machine* const before = std::exchange(machine, this);
   const Faults faults(*this);
   if (races()) races_->begin_launch();
   if (!make_arena()) record(Fault::unsupported, nullptr, "no memory for the shared arena");
-  const auto clusters = [&](int axis) { return (launch.grid[axis] + launch.cluster[axis] - 1) / launch.cluster[axis]; };
-  for (int axis = 0; axis < 3 && !failed(); ++axis)
+  uint32_t clusters = 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    clusters *= launch.grid[axis] / launch.cluster[axis];
     if (launch.grid[axis] % launch.cluster[axis])
       record(Fault::unsupported, nullptr, "the grid is no multiple of the cluster along axis " + std::to_string(axis));
-  for (uint32_t z = 0; z < clusters(2); ++z)
-    for (uint32_t y = 0; y < clusters(1); ++y)
-      for (uint32_t x = 0; x < clusters(0) && !failed(); ++x) {
-        const uint32_t origin[3] = {x * launch.cluster[0], y * launch.cluster[1], z * launch.cluster[2]};
-        run_cluster(origin);
-      }
+  }
+  for (uint32_t first = 0; first < clusters && !failed(); first += static_cast<uint32_t>(this->clusters())) run_clusters(first);
   machine = before;
   return report_;
 }
@@ -64,7 +62,7 @@ Report Machine::run(const Launch& launch, const Schedule& schedule) {
 // Each arena ends where a page begins that must not be touched; below it a page of the same kind.
 bool Machine::make_arena() {
   const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-  const size_t blocks = launch_->cluster[0] * launch_->cluster[1] * launch_->cluster[2];
+  const size_t blocks = launch_->together ? size_t{launch_->grid[0]} * launch_->grid[1] * launch_->grid[2] : cluster_size_;
   arena_bytes_ = (launch_->shared_bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
   arena_stride_ = (arena_bytes_ + page - 1) / page * page + page;
   const size_t bytes = page + blocks * arena_stride_;
@@ -81,13 +79,16 @@ bool Machine::make_arena() {
     mprotect(begin, arena_stride_ - page, PROT_READ | PROT_WRITE);
     mprotect(begin + arena_stride_ - page, page, PROT_NONE);
     blocks_[i].rank = static_cast<uint32_t>(i);
+    blocks_[i].cluster = static_cast<uint32_t>(i) / cluster_size_;
+    blocks_[i].cluster_rank = static_cast<uint32_t>(i) % cluster_size_;
     blocks_[i].arena = begin + arena_stride_ - page - arena_bytes_;
   }
   return true;
 }
 
-void Machine::run_cluster(const uint32_t origin[3]) {
-  start_threads(origin);
+void Machine::run_clusters(uint32_t first) {
+  start_blocks(first);
+  if (failed()) return;
   if (races()) races_->begin_cluster(threads_.size());
   begin_cluster();
   schedule_all();
@@ -95,47 +96,54 @@ void Machine::run_cluster(const uint32_t origin[3]) {
   if (!failed()) check_canaries();
 }
 
-void Machine::start_threads(const uint32_t origin[3]) {
+void Machine::start_blocks(uint32_t first) {
   const auto total = static_cast<uint32_t>(blocks_.size()) * threads_per_block_;
   const uint32_t warps_per_block = (threads_per_block_ + kLanes - 1) / kLanes;
   if (threads_.size() != total) threads_ = std::vector<Thread>(total);
   warps_.resize(warps_per_block * blocks_.size());
   done_ = 0;
+  const uint32_t* const c = launch_->cluster;
+  const uint32_t across[2] = {launch_->grid[0] / c[0], launch_->grid[1] / c[1]};
   for (Block& block : blocks_) {
-    const uint32_t r = block.rank, cx = launch_->cluster[0], cy = launch_->cluster[1];
-    block.id[0] = origin[0] + r % cx;
-    block.id[1] = origin[1] + r / cx % cy;
-    block.id[2] = origin[2] + r / cx / cy;
-    block.first_thread = r * threads_per_block_;
-    block.first_warp = r * warps_per_block;
+    const uint32_t n = first + block.cluster, r = block.cluster_rank;
+    block.id[0] = n % across[0] * c[0] + r % c[0];
+    block.id[1] = n / across[0] % across[1] * c[1] + r / c[0] % c[1];
+    block.id[2] = n / across[0] / across[1] * c[2] + r / c[0] / c[1];
+    block.first_thread = block.rank * threads_per_block_;
+    block.first_warp = block.rank * warps_per_block;
+    block.running = threads_per_block_;
     block.barriers.assign(kBarriers, Group());
     std::memset(block.arena, kPoison, arena_bytes_);
     std::memset(block.arena + launch_->shared_bytes, kCanary, arena_bytes_ - launch_->shared_bytes);
-    for (uint32_t w = 0; w < warps_per_block; ++w) {
-      Warp& warp = warps_[block.first_warp + w];
-      warp.block = &block;
-      warp.first = block.first_thread + w * kLanes;
-      warp.count = std::min<uint32_t>(kLanes, threads_per_block_ - w * kLanes);
-      warp.ready = warp.all = warp.count == kLanes ? ~0u : (1u << warp.count) - 1;
-      warp.group = Group();
-      warp.group.expected = warp.count;
-      warp.group.arguments.resize(warp.count);
-      for (uint32_t i = 0; i < warp.count; ++i) warp.group.members.push_back(&threads_[warp.first + i]);
-    }
-    for (uint32_t t = 0; t < threads_per_block_; ++t) {
-      Thread& thread = threads_[block.first_thread + t];
-      thread.block = &block;
-      thread.index = t;
-      thread.number = block.first_thread + t;
-      thread.warp = block.first_warp + t / kLanes;
-      thread.state = State::live;
-      thread.waits_at = nullptr;
-      thread.line = 0;
-      uint8_t* const stack = stacks_.base(thread.number);
-      if (!stack) return record(Fault::unsupported, nullptr, "no memory for the stacks of threads");
-      // Frames of a warp's threads must not share the sets of the host's caches.
-      thread.fiber.prepare(home_, stack, StackPool::kBytes - thread.number % 15 * 17 * 64, &Machine::thread_main, this);
-    }
+    start_threads(block);
+  }
+}
+
+void Machine::start_threads(Block& block) {
+  for (uint32_t w = 0; w * kLanes < threads_per_block_; ++w) {
+    Warp& warp = warps_[block.first_warp + w];
+    warp.block = &block;
+    warp.first = block.first_thread + w * kLanes;
+    warp.count = std::min<uint32_t>(kLanes, threads_per_block_ - w * kLanes);
+    warp.ready = warp.all = warp.count == kLanes ? ~0u : (1u << warp.count) - 1;
+    warp.group = Group();
+    warp.group.expected = warp.count;
+    warp.group.arguments.resize(warp.count);
+    for (uint32_t i = 0; i < warp.count; ++i) warp.group.members.push_back(&threads_[warp.first + i]);
+  }
+  for (uint32_t t = 0; t < threads_per_block_; ++t) {
+    Thread& thread = threads_[block.first_thread + t];
+    thread.block = &block;
+    thread.index = t;
+    thread.number = block.first_thread + t;
+    thread.warp = block.first_warp + t / kLanes;
+    thread.state = State::live;
+    thread.waits_at = nullptr;
+    thread.line = 0;
+    uint8_t* const stack = stacks_.base(thread.number);
+    if (!stack) return record(Fault::unsupported, nullptr, "no memory for the stacks of threads");
+    // Frames of a warp's threads must not share the sets of the host's caches.
+    thread.fiber.prepare(home_, stack, StackPool::kBytes - thread.number % 15 * 17 * 64, &Machine::thread_main, this);
   }
 }
 
@@ -145,6 +153,7 @@ void Machine::thread_main(void* argument) {
   Thread& thread = self.self();
   thread.state = State::done;
   ++self.done_;
+  --thread.block->running;
   self.warps_[thread.warp].ready &= ~(1u << self.lane());
   self.leave(true);
 }
@@ -236,20 +245,25 @@ bool Machine::come(Group& group, const char* operation, uint64_t tag) {
   return ++group.arrived == group.expected;
 }
 
-void Machine::meet(Group& group, const char* operation, uint64_t tag, void* argument, Complete complete) {
+void Machine::meet(Group& group, const char* operation, uint64_t tag, void* argument, Complete complete, bool stay) {
   Thread& thread = *self_;
   if (group.arrived == 0) {
     group.members.resize(group.expected);
     group.arguments.resize(group.expected);
+    group.staying.clear();
   }
   group.members[group.arrived] = &thread;
   group.arguments[group.arrived] = argument;
-  if (!come(group, operation, tag)) return suspend();
+  const bool all = come(group, operation, tag);
+  if (!all && !stay) return;
+  if (!all) {
+    group.staying.push_back(&thread);
+    return suspend();
+  }
   ++report_.collectives;
   if (complete) complete(*this, group);
   group.arrived = 0;
-  for (Thread* member : group.members)
-    if (member != &thread) make_ready(*member);
+  for (Thread* member : group.staying) make_ready(*member);
 }
 
 void Machine::meet_warp(const char* operation, uint64_t tag, void* argument, Complete complete) {
@@ -288,8 +302,13 @@ void Machine::record(Fault fault, const Thread* at, const std::string& what) {
 
 std::string Machine::describe(const Thread& thread) const {
   std::string out = "thread " + std::to_string(thread.index);
-  if (blocks_.size() > 1) out += " of block " + std::to_string(thread.block->rank) + " of the cluster";
+  if (blocks_.size() > 1) out += " of " + describe(*thread.block);
   return out;
+}
+
+std::string Machine::describe(const Block& block) const {
+  if (!launch_->together) return "block " + std::to_string(block.cluster_rank) + " of the cluster";
+  return "block (" + std::to_string(block.id[0]) + ", " + std::to_string(block.id[1]) + ", " + std::to_string(block.id[2]) + ")";
 }
 
 std::string Machine::place(int line) const {
@@ -310,7 +329,7 @@ void Machine::report_deadlock() {
     const Thread& first = threads_[i];
     text += named++ ? "; " : ": ";
     text += end - i == 1 ? describe(first) : "threads " + std::to_string(first.index) + " to " + std::to_string(threads_[end - 1].index) +
-            (blocks_.size() > 1 ? " of block " + std::to_string(first.block->rank) : "");
+            (blocks_.size() > 1 ? " of " + describe(*first.block) : "");
     text += first.state == State::done ? " ended" : std::string(" at ") + (first.waits_at ? first.waits_at : "?") + " of " + place(first.line);
     i = end;
   }
@@ -328,13 +347,13 @@ void Machine::check_canaries() {
 }
 
 int64_t Machine::arena_offset(const void* address, Block** holder) {
-  const auto* at = static_cast<const uint8_t*>(address);
-  for (Block& block : blocks_) {
-    if (at < block.arena || at >= block.arena + arena_bytes_) continue;
-    if (holder) *holder = &block;
-    return at - block.arena;
-  }
-  return -1;
+  if (blocks_.empty()) return -1;
+  const auto at = reinterpret_cast<uintptr_t>(address), first = reinterpret_cast<uintptr_t>(blocks_[0].arena);
+  if (at < first) return -1;
+  const size_t index = (at - first) / arena_stride_, offset = (at - first) % arena_stride_;
+  if (index >= blocks_.size() || offset >= arena_bytes_) return -1;
+  if (holder) *holder = &blocks_[index];
+  return static_cast<int64_t>(offset);
 }
 
 }  // namespace tilert::emulator

@@ -1,4 +1,5 @@
-// Machine: runs a kernel's blocks one after the other (a cluster's together), each thread a fiber, under a schedule.
+// Machine: runs a kernel's clusters of blocks one after the other, or all of them together, each thread a fiber, under a
+// schedule.
 // It knows threads, warps, groups that meet, waiting and shared arenas; what an instruction does is not here (cuda/).
 // One machine belongs to one host thread. Failures become a Report; nothing is thrown across fibers.
 #pragma once
@@ -6,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,7 @@ struct Launch {
   const uint8_t* parameters = nullptr;
   uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
   uint32_t shared_bytes = 0;
+  bool together = false;  // all blocks of the grid are alive at once: a cooperative launch
   bool races = false;  // accesses are checked for races; of a unit compiled so
   // A line of the kernel's text to what it belongs to ("7: product"); may be empty.
   std::function<std::string(int line)> place;
@@ -45,6 +48,7 @@ struct Group {
   Thread* first = nullptr;
   std::vector<Thread*> members;    // by lane in a warp, else by their order of arrival
   std::vector<void*> arguments;    // of the members
+  std::vector<Thread*> staying;    // members that wait, except in a warp, where all do
 };
 
 // A live thread is ready where its warp says so, else it waits.
@@ -54,8 +58,8 @@ struct Thread {
   Fiber fiber;
   Block* block = nullptr;
   uint32_t index = 0;    // in its block
-  uint32_t number = 0;   // in its cluster
-  uint32_t warp = 0;     // in the cluster
+  uint32_t number = 0;   // among those alive, as its warp
+  uint32_t warp = 0;
   State state = State::live;
   const char* waits_at = nullptr;  // of who waits
   int line = 0;          // of the last primitive that it came to
@@ -63,15 +67,18 @@ struct Thread {
 
 struct Warp {
   Block* block = nullptr;
-  uint32_t first = 0, count = 0;  // threads, numbers in the cluster
+  uint32_t first = 0, count = 0;  // threads, by number
   uint32_t all = 0;               // a bit for each lane
   uint32_t ready = 0;             // of those that can run
   Group group;
 };
 
 struct Block {
-  uint32_t rank = 0;   // in its cluster
+  uint32_t rank = 0;          // among the blocks that are alive
+  uint32_t cluster = 0;       // its cluster among those
+  uint32_t cluster_rank = 0;  // in its cluster
   uint32_t id[3] = {0, 0, 0};
+  uint32_t running = 0;       // threads that have not ended
   uint8_t* arena = nullptr;
   uint32_t first_thread = 0, first_warp = 0;
   std::vector<Group> barriers;  // the 16 named ones
@@ -101,7 +108,8 @@ class Machine {
   // Waits until `group.expected` threads have come with the same operation and tag. `complete` runs once, with all
   // members and their arguments; what it writes to the arguments is seen by their owners.
   using Complete = void (*)(Machine&, Group&);
-  void meet(Group& group, const char* operation, uint64_t tag, void* argument, Complete complete);
+  // Who does not `stay` only arrives, and goes on at once.
+  void meet(Group& group, const char* operation, uint64_t tag, void* argument, Complete complete, bool stay = true);
   void meet_warp(const char* operation, uint64_t tag, void* argument, Complete complete);  // arguments by lane
   void wait(WaitList& list, const char* what);
   void wake(WaitList& list);
@@ -112,7 +120,9 @@ class Machine {
   std::mt19937_64& random() { return random_; }
   std::vector<Thread>& threads() { return threads_; }
   std::vector<Warp>& warps() { return warps_; }
-  std::vector<Block>& blocks() { return blocks_; }
+  std::vector<Block>& blocks() { return blocks_; }  // alive
+  std::span<Block> cluster_of(const Block& block) { return {blocks_.data() + block.cluster * cluster_size_, cluster_size_}; }
+  size_t clusters() const { return blocks_.size() / cluster_size_; }  // alive
   uint32_t threads_per_block() const { return threads_per_block_; }
   // Offset of an address in the arena of the block that holds it; -1: it is in none.
   int64_t arena_offset(const void* address, Block** holder = nullptr);
@@ -123,6 +133,7 @@ class Machine {
   bool is_stack_guard(const void* address) const { return stacks_.guard_of(address) >= 0; }
   Races* races() const { return launch_->races ? races_.get() : nullptr; }
   std::string describe(const Thread& thread) const;  // "thread 37"
+  std::string describe(const Block& block) const;    // "block 1 of the cluster"
   std::string place(int line) const;                 // "line 41 (7: product)"
   void record(Fault fault, const Thread* at, const std::string& what);  // the first one is kept
   bool failed() const { return !report_.ok(); }
@@ -137,8 +148,9 @@ class Machine {
  private:
   friend struct Faults;
   bool make_arena();
-  void run_cluster(const uint32_t origin[3]);
-  void start_threads(const uint32_t origin[3]);
+  void run_clusters(uint32_t first);  // as many as are alive at once
+  void start_blocks(uint32_t first);
+  void start_threads(Block& block);
   void schedule_all();
   bool run_warp(uint32_t warp);  // each ready lane once; whether any ran
   bool come(Group& group, const char* operation, uint64_t tag);  // whether all are here now
@@ -163,8 +175,8 @@ class Machine {
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
   std::vector<Block> blocks_;
-  uint32_t threads_per_block_ = 0, done_ = 0;
-  uint8_t* arena_map_ = nullptr;  // per block of a cluster: an arena that ends at a page of its own
+  uint32_t threads_per_block_ = 0, cluster_size_ = 1, done_ = 0;
+  uint8_t* arena_map_ = nullptr;  // per block: an arena that ends at a page of its own
   size_t arena_map_bytes_ = 0, arena_stride_ = 0, arena_bytes_ = 0;
 };
 

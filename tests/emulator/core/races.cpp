@@ -34,6 +34,7 @@ void Races::begin_launch() {
 void Races::begin_cluster(size_t threads) {
   if (++cluster_ == 0) cluster_ = 1;
   components_ = static_cast<uint32_t>(threads);
+  words_.clear();
   clocks_.assign(threads, {});
   for (size_t t = 0; t < threads; ++t) {
     clocks_[t].seen.assign(threads, 0);
@@ -82,6 +83,8 @@ Races::Byte* Races::bytes_at(const void* address, size_t bytes, bool& global) {
   const int64_t offset = machine_.arena_offset(address, &holder);
   global = offset < 0;
   if (!global) {
+    if (holder->running == 0 && Machine::inside())
+      machine_.fail(Fault::protocol, "an access to the shared memory of " + machine_.describe(*holder) + ", whose threads have ended");
     auto& block = shared_[holder->rank];
     return static_cast<uint64_t>(offset) + bytes <= block.size() ? &block[static_cast<size_t>(offset)] : nullptr;
   }

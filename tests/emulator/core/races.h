@@ -39,6 +39,9 @@ class Races {
   void join(const std::vector<Thread*>& members);
   void release(const Thread& thread, Clock& to);   // what the thread did is known to who acquires `to`
   void acquire(const Thread& thread, const Clock& from);
+  // The same through a word of memory.
+  void release(const Thread& thread, const void* word) { release(thread, words_[word]); }
+  void acquire(const Thread& thread, const void* word) { acquire(thread, words_[word]); }
   void proxy_fence(const Thread& thread);
   bool knows(const Thread& thread, uint32_t component, uint32_t time) const { return at(clocks_[number(thread)].seen, component) >= time; }
   Clock clock(const Thread& thread) const { return clocks_[number(thread)]; }
@@ -84,6 +87,7 @@ class Races {
   uint32_t components_ = 0;
   uint32_t turn_ = 0;          // for replacing reads
   uint16_t cluster_ = 0;
+  std::unordered_map<const void*, Clock> words_;  // what was released through each
   std::vector<std::vector<Byte>> shared_;  // by block
   std::unordered_map<uintptr_t, std::unique_ptr<Byte[]>> global_;  // by page of 256 bytes
 };

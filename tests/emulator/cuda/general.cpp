@@ -1,4 +1,4 @@
-// Threads, barriers, shuffles, vector accesses and cp.async.
+// Threads, barriers, shuffles, votes, vector accesses.
 #include <algorithm>
 #include <cstring>
 
@@ -22,19 +22,6 @@ uint32_t Gpu::shared(const void* address, size_t bytes, size_t alignment, const 
   if (static_cast<uint64_t>(offset) % alignment)
     fail(Fault::misaligned, std::string(what) + " at offset " + std::to_string(offset) + " must be aligned to " + std::to_string(alignment) + " bytes");
   return static_cast<uint32_t>(offset);
-}
-
-// The oldest groups until `keep` are left.
-void Gpu::land_copies(ThreadCopies& of, size_t keep) {
-  while (of.groups.size() > keep) {
-    for (const PendingCopy& copy : of.groups.front()) {
-      if (copy.valid) std::memcpy(copy.to, copy.from, copy.valid);
-      std::memset(static_cast<uint8_t*>(copy.to) + copy.valid, 0, copy.bytes - copy.valid);
-      if (!races()) continue;
-      races()->landed(copy.to, copy.bytes, self().number, races()->time(self()), copy.line, Proxy::generic);
-    }
-    of.groups.pop_front();
-  }
 }
 
 namespace {
@@ -77,7 +64,7 @@ uint32_t tlemu_address(const void* p) {
   Block* holder = nullptr;
   const int64_t offset = gpu.arena_offset(p, &holder);
   if (offset < 0) gpu.fail(Fault::out_of_bounds, "the shared address of a pointer that is not in shared memory");
-  return static_cast<uint32_t>(offset) + kWindow + (holder == &gpu.block() ? 0 : (holder->rank + 1) << 24);
+  return static_cast<uint32_t>(offset) + kWindow + (holder == &gpu.block() ? 0 : (holder->cluster_rank + 1) << 24);
 }
 
 void tlemu_vector(const void* p, int bytes, int line) {
@@ -95,25 +82,61 @@ void tlemu_barrier(int line) {
   gpu.meet(group, "the block's barrier", place_tag(line), nullptr, &order);
 }
 
-void tlemu_named_barrier(int id, int threads, int line) {
-  Gpu& gpu = at(line);
+namespace {
+
+const char kNoWait = 0;  // the argument of who arrives at a named barrier and goes on
+
+// Those who wait know of all; those who only arrived learn nothing.
+void order_named(Machine& machine, Group& group) {
+  if (!machine.races()) return;
+  Gpu& gpu = static_cast<Gpu&>(machine);
+  std::vector<Thread*> waiting;
+  for (size_t i = 0; i < group.members.size(); ++i)
+    if (group.arguments[i] != &kNoWait) waiting.push_back(group.members[i]);
+  Block& block = *group.members[0]->block;
+  Clock& arrived = gpu.barrier_clocks[block.rank * Gpu::kBarriers + static_cast<size_t>(&group - block.barriers.data())];
+  gpu.races()->join(waiting);
+  for (const Thread* thread : waiting) gpu.races()->acquire(*thread, arrived);
+  arrived = Clock();
+}
+
+Group& named(Gpu& gpu, int id, int threads) {
   if (id < 0 || id >= Gpu::kBarriers) gpu.fail(Fault::protocol, "named barrier " + std::to_string(id) + ": there are 16");
   if (threads <= 0 || threads % Gpu::kLanes || static_cast<uint32_t>(threads) > gpu.threads_per_block())
     gpu.fail(Fault::protocol, "a named barrier of " + std::to_string(threads) + " threads in a block of " + std::to_string(gpu.threads_per_block()));
   Group& group = gpu.block().barriers[static_cast<size_t>(id)];
   if (group.arrived == 0) group.expected = static_cast<uint32_t>(threads);
+  return group;
+}
+
+const char* named_text(int id) {
   static const char* const kNames[] = {"named barrier 0", "named barrier 1", "named barrier 2", "named barrier 3", "named barrier 4",
       "named barrier 5", "named barrier 6", "named barrier 7", "named barrier 8", "named barrier 9", "named barrier 10", "named barrier 11",
       "named barrier 12", "named barrier 13", "named barrier 14", "named barrier 15"};
-  gpu.meet(group, kNames[id], static_cast<uint64_t>(threads), nullptr, &order);
+  return kNames[id];
 }
 
-int tlemu_cluster_rank(void) { return static_cast<int>(Gpu::current().block().rank); }
+}  // namespace
+
+void tlemu_named_barrier(int id, int threads, int line) {
+  Gpu& gpu = at(line);
+  gpu.meet(named(gpu, id, threads), named_text(id), static_cast<uint64_t>(threads), nullptr, &order_named);
+}
+
+void tlemu_named_barrier_arrive(int id, int threads, int line) {
+  Gpu& gpu = at(line);
+  Group& group = named(gpu, id, threads);
+  if (gpu.races()) gpu.races()->release(gpu.self(), gpu.barrier_clocks[gpu.block().rank * Gpu::kBarriers + static_cast<size_t>(id)]);
+  gpu.meet(group, named_text(id), static_cast<uint64_t>(threads), const_cast<char*>(&kNoWait), &order_named, false);
+}
+
+int tlemu_cluster_rank(void) { return static_cast<int>(Gpu::current().block().cluster_rank); }
 
 void tlemu_cluster_barrier(int line) {
   Gpu& gpu = at(line);
-  if (gpu.cluster_group.arrived == 0) gpu.cluster_group.expected = static_cast<uint32_t>(gpu.threads().size());
-  gpu.meet(gpu.cluster_group, "the cluster's barrier", place_tag(line), nullptr, &order);
+  Group& group = gpu.cluster_groups[gpu.block().cluster];
+  if (group.arrived == 0) group.expected = static_cast<uint32_t>(gpu.cluster_of(gpu.block()).size()) * gpu.threads_per_block();
+  gpu.meet(group, "the cluster's barrier", place_tag(line), nullptr, &order);
 }
 
 void tlemu_warp_sync(int line) { at(line).meet_warp("warp_sync", place_tag(line), nullptr, &order); }
@@ -124,39 +147,23 @@ uint32_t tlemu_shuffle_xor(uint32_t value, int mask, int line) {
   return own.result;
 }
 
-void tlemu_cp_async(void* to, const void* from, int bytes, int valid, int line) {
-  Gpu& gpu = at(line);
-  const auto size = static_cast<size_t>(bytes);
-  gpu.shared(to, size, size, "the destination of cp_async");
-  if (valid < 0 || valid > bytes) gpu.fail(Fault::protocol, "cp_async of " + std::to_string(valid) + " of " + std::to_string(bytes) + " bytes");
-  if (valid && reinterpret_cast<uintptr_t>(from) % size)
-    gpu.fail(Fault::misaligned, "the source of cp_async must be aligned to " + std::to_string(bytes) + " bytes" +
-                                    (near_buffer(from).empty() ? "" : ": it is " + near_buffer(from)));
-  if (valid && gpu.on_own_stack(from)) gpu.fail(Fault::out_of_bounds, "the source of cp_async is not in global memory");
-  ThreadCopies& copies = gpu.copies[gpu.self().number];
-  if (Races* races = gpu.races()) {
-    races->access(to, size, true, line);
-    if (valid) races->access(from, static_cast<size_t>(valid), false, line);
-    races->expect(to, size, gpu.self().number, line);
-  } else if (gpu.schedule().copies == Timing::early) {
-    if (valid) std::memcpy(to, from, static_cast<size_t>(valid));
-    std::memset(static_cast<uint8_t*>(to) + valid, 0, size - static_cast<size_t>(valid));
-    return;
-  }
-  // The destination holds nothing until the copy has been waited for, and a source out of bounds is seen at once.
-  if (valid) static_cast<void>(*static_cast<const volatile uint8_t*>(from)), static_cast<void>(static_cast<const volatile uint8_t*>(from)[valid - 1]);
-  std::memset(to, 0xff, size);
-  copies.open.push_back({to, from, static_cast<uint8_t>(bytes), static_cast<uint8_t>(valid), line});
+namespace {
+
+struct Vote {
+  bool mine;
+  uint32_t all;
+};
+
+void count_votes(Machine&, Group& group) {
+  uint32_t votes = 0;
+  for (uint32_t lane = 0; lane < group.arguments.size(); ++lane) votes |= static_cast<uint32_t>(static_cast<Vote*>(group.arguments[lane])->mine) << lane;
+  for (void* argument : group.arguments) static_cast<Vote*>(argument)->all = votes;
 }
 
-void tlemu_cp_async_commit(int line) {
-  Gpu& gpu = at(line);
-  ThreadCopies& copies = gpu.copies[gpu.self().number];
-  copies.groups.push_back(std::move(copies.open));
-  copies.open.clear();
-}
+}  // namespace
 
-void tlemu_cp_async_wait(int pending, int line) {
-  Gpu& gpu = at(line);
-  gpu.land_copies(gpu.copies[gpu.self().number], static_cast<size_t>(pending));
+uint32_t tlemu_ballot(int predicate, int line) {
+  Vote own{predicate != 0, 0};
+  at(line).meet_warp("a vote", place_tag(line), &own, &count_votes);
+  return own.all;
 }

@@ -15,7 +15,10 @@ void Gpu::begin_cluster() {
   loads.clear();
   mbarriers.clear();
   register_waiters.threads.clear();
-  cluster_group = Group();
+  cluster_groups.assign(clusters(), Group());
+  grid_group = Group();
+  word_waits.clear();
+  barrier_clocks.assign(blocks().size() * kBarriers, Clock());
   registers.assign(warps().size(), 0);
   rooms.resize(warps().size());
   const size_t warpgroups = (warps().size() + 3) / 4;
@@ -23,12 +26,13 @@ void Gpu::begin_cluster() {
   for (size_t i = 0; i < warpgroups; ++i) products.push_back(std::make_unique<WarpgroupProducts>());
 }
 
-// A tensor copy lands when somebody waits for its barrier and nothing else can go on; at random, any of those.
+// Nobody can go on. Words are seen late; a copy lands when somebody waits for its barrier; at random, any of those.
 bool Gpu::land() {
+  if (wake_words() || land_arrival()) return true;
   std::vector<size_t> wanted;
   for (size_t i = 0; i < loads.size(); ++i)
     for (Block& block : blocks()) {
-      if (!(loads[i].blocks >> block.rank & 1)) continue;
+      if (!loads[i].reaches(block)) continue;
       const auto found = mbarriers.find(static_cast<uint64_t>(block.rank) << 32 | loads[i].bar);
       if (found == mbarriers.end() || found->second.waiting.threads.empty()) continue;
       wanted.push_back(i);
@@ -44,7 +48,33 @@ bool Gpu::land() {
   return true;
 }
 
+bool Gpu::wake_words() {
+  bool any = false;
+  for (size_t i = 0; i < word_waits.size();) {
+    WordWait& wait = word_waits[i];
+    if (*wait.word < wait.least) {
+      ++i;
+      continue;
+    }
+    wake(wait.waiting);
+    word_waits.erase(word_waits.begin() + static_cast<int64_t>(i));
+    any = true;
+  }
+  return any;
+}
+
+void Gpu::require_running(const Block& block, const std::string& what) {
+  if (block.running) return;
+  const std::string text = what + " the shared memory of " + describe(block) + ", whose threads have ended";
+  if (inside()) fail(Fault::protocol, text);
+  record(Fault::protocol, nullptr, text);
+}
+
 void Gpu::finish_cluster() {
+  for (size_t t = 0; t < copies.size(); ++t)
+    if (!copies[t].arrivals.empty())
+      return record(Fault::protocol, &threads()[t], "the block ends while the arrival of " + place(copies[t].arrivals.front().line) +
+                                                        " is to follow copies: nobody waits for it");
   if (!loads.empty()) {
     const Thread& thread = threads()[loads.front().thread];
     return record(Fault::protocol, &thread, "the block ends while a tensor copy of " + place(loads.front().line) + " is under way: nobody waits for it");

@@ -12,16 +12,28 @@
 
 namespace tilert::emulator {
 
-// cp.async of one thread: groups in order; the last one is open.
+// cp.async of one thread: groups in order; the last one is open. Arrivals on mbarriers follow all copies before them.
 struct PendingCopy {
   void* to = nullptr;
   const void* from = nullptr;
   uint8_t bytes = 0, valid = 0;
   int line = 0;
 };
+struct PendingArrival {
+  uint32_t bar = 0;   // offset in the thread's block
+  uint64_t after = 0;  // copies that the thread had issued
+  int line = 0;
+};
+struct CopyGroup {
+  std::vector<PendingCopy> copies;
+  uint64_t end = 0;  // copies that the thread had issued when it was committed
+};
 struct ThreadCopies {
-  std::deque<std::vector<PendingCopy>> groups;
+  std::deque<CopyGroup> groups;
   std::vector<PendingCopy> open;
+  uint64_t issued = 0, landed = 0;  // they land in order
+  std::deque<PendingArrival> arrivals;
+  uint32_t component = 0;           // its engine's, for races; 0: none yet
 };
 
 // One mbarrier, by block and offset. Its eight bytes in the arena hold a mark that nobody else may overwrite.
@@ -42,7 +54,8 @@ struct Mbarrier {
 struct TensorLoad {
   TensorMap map;
   Block* block = nullptr;      // that issued
-  uint32_t blocks = 0;         // a bit for each block of the cluster that receives
+  uint32_t blocks = 0;         // a bit for each block of the issuer's cluster that receives
+  bool reaches(const Block& to) const { return to.cluster == block->cluster && (blocks >> to.cluster_rank & 1); }
   uint32_t to = 0, bar = 0;    // offsets, the same in each of them
   int at[5] = {};
   int line = 0;
@@ -67,6 +80,13 @@ struct ThreadStores {
   uint32_t component = 0, committed = 0;  // its engine's, 0: none yet; groups so far
 };
 
+// A thread that waits until a word of memory has come to a value.
+struct WordWait {
+  const uint32_t* word = nullptr;
+  uint32_t least = 0;
+  WaitList waiting;
+};
+
 constexpr uint32_t kWindow = 0x400;  // where shared memory starts in its window: a null pointer is never a tile
 
 struct WarpRoom;  // matrix.h
@@ -82,7 +102,10 @@ class Gpu : public Machine {
   // Offset in the calling thread's own arena; a report where it is elsewhere or does not start at a multiple.
   uint32_t shared(const void* address, size_t bytes, size_t alignment, const char* what);
 
-  std::vector<ThreadCopies> copies;    // by thread of the cluster
+  // A report where a block's threads have all ended: its shared memory is gone.
+  void require_running(const Block& block, const std::string& what);
+
+  std::vector<ThreadCopies> copies;    // by thread
   std::vector<ThreadStores> stores;
   std::deque<TensorLoad> loads;        // issued, not landed
   std::unordered_map<uint64_t, Mbarrier> mbarriers;
@@ -90,9 +113,14 @@ class Gpu : public Machine {
   std::vector<WarpRoom> rooms;         // by warp
   std::vector<int> registers;          // by warp: as setmaxnreg left them; 0: as launched
   WaitList register_waiters;
-  Group cluster_group;
+  std::vector<Group> cluster_groups;   // by cluster
+  Group grid_group;
+  std::deque<WordWait> word_waits;
+  std::vector<Clock> barrier_clocks;   // by block and named barrier: what arrived without waiting
 
-  void land_copies(ThreadCopies& of, size_t keep);
+  void land_copies(const Thread& thread, ThreadCopies& of, size_t keep);  // the oldest groups until `keep` are left
+  bool land_arrival();  // one whose mbarrier somebody waits for
+  void arrive_after_copies(const Thread& thread, ThreadCopies& of);
   void land_load(const TensorLoad& load);
   void read_stores(ThreadStores& of, size_t keep);
   void write_stores(ThreadStores& of, size_t keep);
@@ -105,6 +133,8 @@ class Gpu : public Machine {
   void finish_cluster() override;
 
  private:
+  void land_copy(ThreadCopies& of, const PendingCopy& copy);
+  bool wake_words();
   void finish_stores(const Thread& thread);
 };
 

@@ -28,19 +28,11 @@ void move_rows(Machine& machine, Group& group) {
 template <bool store>
 void exchange(WarpRoom& room, uint32_t lane, uint32_t* r, int count, bool transposed) {
   for (int m = 0; m < count; ++m) {
-    uint32_t(*const rows)[4] = (store ? room.stored : room.loaded) + 8 * m;
-    if (!transposed) {
-      uint32_t& word = rows[lane / 4][lane % 4];
-      if (store) word = r[m];
-      else r[m] = word;
-      continue;
-    }
-    for (uint32_t e = 0; e < 2; ++e) {
-      auto* const memory = reinterpret_cast<uint8_t*>(rows[2 * (lane % 4) + e]) + 2 * (lane / 4);
-      auto* const half = reinterpret_cast<uint8_t*>(r + m) + 2 * e;
-      if (store) std::memcpy(memory, half, 2);
-      else std::memcpy(half, memory, 2);
-    }
+    uint16_t(*const rows)[8] = (store ? room.stored : room.loaded) + 8 * m;
+    const uint32_t row = transposed ? 2 * (lane % 4) : lane / 4, column = transposed ? lane / 4 : 2 * (lane % 4);
+    uint16_t &low = rows[row][column], &high = transposed ? rows[row + 1][column] : rows[row][column + 1];
+    if (store) low = static_cast<uint16_t>(r[m]), high = static_cast<uint16_t>(r[m] >> 16);
+    else r[m] = static_cast<uint32_t>(high) << 16 | low;
   }
 }
 

@@ -12,7 +12,7 @@ struct WarpRoom {
   alignas(64) uint32_t d[16][8];
   // ldmatrix and stmatrix: the rows by lane, and where they are. Apart, since a lane may store while another has not yet
   // taken up what was loaded.
-  alignas(64) uint32_t loaded[32][4], stored[32][4];
+  alignas(64) uint16_t loaded[32][8], stored[32][8];
   void* row_at[32];
 };
 

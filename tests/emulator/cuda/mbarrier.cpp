@@ -86,8 +86,10 @@ void tlemu_mbarrier_arrive(void* bar, int line) {
 
 void tlemu_mbarrier_arrive_cluster(void* bar, int rank, int line) {
   Gpu& gpu = at(line);
-  if (rank < 0 || static_cast<size_t>(rank) >= gpu.blocks().size()) gpu.fail(Fault::protocol, "arrives in block " + std::to_string(rank) + " of its cluster");
-  Mbarrier& on = gpu.mbarrier(gpu.blocks()[static_cast<size_t>(rank)], gpu.shared(bar, 8, 8, "an mbarrier"), "arrives");
+  const auto cluster = gpu.cluster_of(gpu.block());
+  if (rank < 0 || static_cast<size_t>(rank) >= cluster.size()) gpu.fail(Fault::protocol, "arrives in block " + std::to_string(rank) + " of its cluster");
+  gpu.require_running(cluster[static_cast<size_t>(rank)], "arrives in");
+  Mbarrier& on = gpu.mbarrier(cluster[static_cast<size_t>(rank)], gpu.shared(bar, 8, 8, "an mbarrier"), "arrives");
   if (gpu.races()) gpu.races()->release(gpu.self(), on.arrived);
   gpu.arrive(on, 1, 0);
 }

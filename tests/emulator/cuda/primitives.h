@@ -18,14 +18,22 @@ void tlemu_vector(const void* p, int bytes, int line);
 
 void tlemu_barrier(int line);
 void tlemu_named_barrier(int id, int threads, int line);
+void tlemu_named_barrier_arrive(int id, int threads, int line);
 void tlemu_warp_sync(int line);
+uint32_t tlemu_ballot(int predicate, int line);
 int tlemu_cluster_rank(void);
 void tlemu_cluster_barrier(int line);
+void* tlemu_cluster_pointer(const void* p, int rank, int line);
+void* tlemu_cluster_access(const void* p, int rank, int bytes, int write, int line);  // where it is
+void tlemu_grid_barrier(uint32_t* counter, int line);
+void tlemu_wait_at_least(const uint32_t* word, uint32_t least, int line);
+void tlemu_set_word(uint32_t* word, uint32_t value, int line);
 uint32_t tlemu_shuffle_xor(uint32_t value, int mask, int line);
 
 void tlemu_cp_async(void* to, const void* from, int bytes, int valid, int line);
 void tlemu_cp_async_commit(int line);
 void tlemu_cp_async_wait(int pending, int line);
+void tlemu_cp_async_arrive(void* bar, int line);
 
 void tlemu_ldmatrix(uint32_t* r, const void* row, int count, int transposed, int line);
 void tlemu_stmatrix(void* row, const uint32_t* r, int count, int transposed, int line);

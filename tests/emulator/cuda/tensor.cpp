@@ -100,8 +100,10 @@ void Gpu::land_load(const TensorLoad& load) {
   const uint32_t bytes = box_bytes(map), size = map.element_bytes;
   const Range range = inside_of(map, load.at[0]);
   const int64_t step = static_cast<int64_t>(map.element_strides[0]) * size;
-  for (Block& to : blocks()) {
-    if (!(load.blocks >> to.rank & 1)) continue;
+  for (Block& to : cluster_of(*load.block)) {
+    if (!load.reaches(to)) continue;
+    require_running(to, "a tensor copy of " + Machine::place(load.line) + " writes");
+    if (failed()) return;
     for_each_run(map, load.at, [&](const uint8_t* from, uint32_t linear) {
       for (int64_t e = 0; e < map.box[0];) {
         // A whole 16-byte chunk at a time where it lies inside and is dense.
@@ -120,8 +122,8 @@ void Gpu::land_load(const TensorLoad& load) {
     });
     const auto found = mbarriers.find(static_cast<uint64_t>(to.rank) << 32 | load.bar);
     if (found == mbarriers.end())
-      return record(Fault::protocol, nullptr, "a tensor copy of " + Machine::place(load.line) + " completes on an mbarrier that block " +
-                                                  std::to_string(to.rank) + " never initialized");
+      return record(Fault::protocol, nullptr, "a tensor copy of " + Machine::place(load.line) + " completes on an mbarrier that " + describe(to) +
+                                                  " never initialized");
     Mbarrier& bar = found->second;
     if (races()) {
       ++bar.copies;
@@ -176,23 +178,24 @@ void tlemu_tma_load(void* to, const void* map, void* bar, int rank, const int* w
   TensorLoad load;
   load.map = read_map(gpu, map, rank);
   load.block = &gpu.block();
-  load.blocks = blocks ? blocks : 1u << gpu.block().rank;
+  load.blocks = blocks ? blocks : 1u << gpu.block().cluster_rank;
   load.to = gpu.shared(to, box_bytes(load.map), 128, "the destination of a tensor copy");
   load.bar = gpu.shared(bar, 8, 8, "an mbarrier");
   load.line = line;
   load.thread = gpu.self().number;
   std::copy_n(where, rank, load.at);
-  if (load.blocks >> gpu.blocks().size()) gpu.fail(Fault::protocol, "a multicast to blocks that the cluster does not have");
-  for (Block& block : gpu.blocks())
-    if (load.blocks >> block.rank & 1) {
+  if (uint64_t{load.blocks} >> gpu.cluster_of(gpu.block()).size()) gpu.fail(Fault::protocol, "a multicast to blocks that the cluster does not have");
+  for (Block& block : gpu.cluster_of(gpu.block()))
+    if (load.reaches(block)) {
+      gpu.require_running(block, "a tensor copy writes");
       Mbarrier& at = gpu.mbarrier(block, load.bar, "a tensor copy");
       if (!at.fenced)
         gpu.fail(Fault::protocol, "a tensor copy completes on an mbarrier whose initialization was not fenced (mbarrier_init_fence)");
     }
   if (Races* races = gpu.races()) {
     load.clock = races->clock(gpu.self());
-    for (Block& block : gpu.blocks()) {
-      if (!(load.blocks >> block.rank & 1)) continue;
+    for (Block& block : gpu.cluster_of(gpu.block())) {
+      if (!load.reaches(block)) continue;
       const Mbarrier& on = gpu.mbarriers.find(static_cast<uint64_t>(block.rank) << 32 | load.bar)->second;
       std::string wrong;
       for_each_chunk(load.map, load.to, [&](uint32_t offset, uint32_t count) {

@@ -56,7 +56,8 @@ struct Function {
 std::mutex mutex;
 std::vector<std::unique_ptr<Module>> modules;  // kept: a test may launch what it unloaded, and shall be told
 
-CuResult start(CuFunction handle, const uint32_t grid[3], const uint32_t block[3], const uint32_t cluster[3], uint32_t shared, void** parameters) {
+CuResult start(CuFunction handle, const uint32_t grid[3], const uint32_t block[3], const uint32_t cluster[3], uint32_t shared, void** parameters,
+               bool together = false) {
   const auto& function = *reinterpret_cast<Function*>(handle);
   DriverLaunch launch;
   launch.text = function.module->text;
@@ -65,6 +66,7 @@ CuResult start(CuFunction handle, const uint32_t grid[3], const uint32_t block[3
   std::copy_n(block, 3, launch.block);
   std::copy_n(cluster, 3, launch.cluster);
   launch.shared_bytes = shared;
+  launch.together = together;
   launch.parameters = parameters;
   const std::string wrong = run_everywhere(launch);
   keep_report(wrong);
@@ -184,17 +186,20 @@ CuResult cuLaunchKernel(CuFunction function, uint32_t gx, uint32_t gy, uint32_t 
   const uint32_t grid[] = {gx, gy, gz}, block[] = {bx, by, bz};
   return start(function, grid, block, kOne, shared, parameters);
 }
-CuResult cuLaunchCooperativeKernel(CuFunction, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, CuStream, void**) {
-  return 801;  // blocks run one after the other: a grid's barrier would never be met
+CuResult cuLaunchCooperativeKernel(CuFunction function, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz,
+                                   uint32_t shared, CuStream, void** parameters) {
+  const uint32_t grid[] = {gx, gy, gz}, block[] = {bx, by, bz};
+  return start(function, grid, block, kOne, shared, parameters, true);
 }
 CuResult cuLaunchKernelEx(const CuLaunchConfig* config, CuFunction function, void** parameters, void**) {
   uint32_t cluster[3] = {1, 1, 1};
+  bool together = false;
   for (uint32_t i = 0; i < config->attribute_count; ++i) {
     const CuLaunchAttribute& attribute = config->attributes[i];
     if (attribute.id == kCuAttributeCluster) std::copy_n(attribute.value.cluster, 3, cluster);
-    if (attribute.id == kCuAttributeCooperative && attribute.value.flag) return 801;
+    if (attribute.id == kCuAttributeCooperative && attribute.value.flag) together = true;
   }
-  return start(function, config->grid, config->block, cluster, config->shared_bytes, parameters);
+  return start(function, config->grid, config->block, cluster, config->shared_bytes, parameters, together);
 }
 CuResult cuStreamIsCapturing(CuStream, int32_t* status) {
   *status = kCuCaptureNone;

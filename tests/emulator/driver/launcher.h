@@ -10,6 +10,7 @@ struct DriverLaunch {
   size_t text = 0;  // registered
   std::string name;
   uint32_t grid[3], block[3], cluster[3], shared_bytes;
+  bool together = false;  // a cooperative launch
   void** parameters;
 };
 

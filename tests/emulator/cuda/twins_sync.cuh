@@ -1,0 +1,48 @@
+// Host twins of votes, split barriers, arrivals after copies, clusters and grids.
+
+//@ tl_ballot
+TL_DEV tl_u32 tl_ballot(bool predicate, int line = __builtin_LINE()) { return tlemu_ballot(predicate, line); }
+
+//@ tl_any
+TL_DEV bool tl_any(bool predicate, int line = __builtin_LINE()) { return tl_ballot(predicate, line) != 0; }
+
+//@ tl_all
+TL_DEV bool tl_all(bool predicate, int line = __builtin_LINE()) { return tl_ballot(predicate, line) == 0xffffffffu; }
+
+//@ tl_named_barrier_arrive
+TL_DEV void tl_named_barrier_arrive(int id, int threads, int line = __builtin_LINE()) { tlemu_named_barrier_arrive(id, threads, line); }
+
+//@ tl_cp_async_arrive
+TL_DEV void tl_cp_async_arrive(tl_u64* bar, int line = __builtin_LINE()) { tlemu_cp_async_arrive(bar, line); }
+
+//@ tl_mbarrier_wait_cluster
+TL_DEV void tl_mbarrier_wait_cluster(tl_u64* bar, int parity, int line = __builtin_LINE()) { tlemu_mbarrier_wait(bar, parity, line); }
+
+//@ tl_cluster_pointer
+template <class T>
+TL_DEV T* tl_cluster_pointer(T* p, int rank, int line = __builtin_LINE()) { return static_cast<T*>(tlemu_cluster_pointer(p, rank, line)); }
+
+//@ tl_cluster_load
+template <class T>
+TL_DEV T tl_cluster_load(const T* p, int rank, int line = __builtin_LINE()) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "tl_cluster_load: 4 or 8 bytes");
+  T value;
+  memcpy(&value, tlemu_cluster_access(p, rank, sizeof(T), 0, line), sizeof value);
+  return value;
+}
+
+//@ tl_cluster_store
+template <class T>
+TL_DEV void tl_cluster_store(T* p, int rank, T value, int line = __builtin_LINE()) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "tl_cluster_store: 4 or 8 bytes");
+  memcpy(tlemu_cluster_access(p, rank, sizeof(T), 1, line), &value, sizeof value);
+}
+
+//@ tl_wait_at_least
+TL_DEV void tl_wait_at_least(const tl_u32* word, tl_u32 least, int line = __builtin_LINE()) { tlemu_wait_at_least(word, least, line); }
+
+//@ tl_set_word
+TL_DEV void tl_set_word(tl_u32* word, tl_u32 value, int line = __builtin_LINE()) { tlemu_set_word(word, value, line); }
+
+//@ tl_grid_barrier
+TL_DEV void tl_grid_barrier(tl_u32* counter, int line = __builtin_LINE()) { tlemu_grid_barrier(counter, line); }
