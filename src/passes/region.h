@@ -15,4 +15,11 @@ inline bool is_whole(const ir::Program& program, const ir::Region& region) {
   return true;
 }
 
+// Two global buffers may be the same memory when they are views of one parameter or both may alias.
+inline bool may_overlap(const ir::Program& program, ir::BufferId a, ir::BufferId b) {
+  const ir::Buffer &x = program.buffer(a), &y = program.buffer(b);
+  return a == b || (x.scope == ir::Scope::global && y.scope == ir::Scope::global &&
+                    (x.parameter == y.parameter || (x.may_alias && y.may_alias)));
+}
+
 }  // namespace tilert::passes

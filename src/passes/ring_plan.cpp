@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "ir/visit.h"
+#include "passes/region.h"
 #include "passes/ring.h"
 
 namespace tilert::passes {
@@ -40,13 +41,6 @@ bool covers(const Program& program, const Region& region) {
     if (!at_zero || region.extents[d] != b.shape[d]->as_int()) return false;
   }
   return true;
-}
-
-// Two global buffers may be the same memory when they are views of one parameter or both may alias.
-bool may_overlap(const Program& program, BufferId a, BufferId b) {
-  const Buffer &x = program.buffer(a), &y = program.buffer(b);
-  return a == b || (x.scope == Scope::global && y.scope == Scope::global &&
-                    (x.parameter == y.parameter || (x.may_alias && y.may_alias)));
 }
 
 // Empty when the copy may run ahead, else the reason.

@@ -7,6 +7,7 @@
 
 #include "ir/visit.h"
 #include "layout/fragment_builders.h"
+#include "passes/region.h"
 #include "passes/select.h"
 
 namespace tilert::passes {
@@ -73,6 +74,17 @@ class RolePlanner {
     return {};
   }
 
+  // Whether another statement writes (or also reads) memory of the tensor: copies of the engine are not in order with it.
+  bool is_touched(const Stmt& s, BufferId tensor, bool writes_only) const {
+    bool found = false;
+    for_each_stmt(kernel_.body, [&](const Stmt& other) {
+      if (other.ordinal == s.ordinal) return;
+      for (const BufferUse& use : buffer_uses(other))
+        found |= (use.write || !writes_only) && may_overlap(program_, use.buffer, tensor);
+    });
+    return found;
+  }
+
   bool whole_tile(const Region& r) const {
     const Buffer& b = program_.buffer(r.buffer);
     for (size_t d = 0; d < r.extents.size(); ++d)
@@ -84,6 +96,7 @@ class RolePlanner {
     const Buffer &src = program_.buffer(c.src.buffer), &dst = program_.buffer(c.dst.buffer);
     if (src.scope != Scope::global || dst.scope != Scope::shared || src.dtype != dst.dtype) return "not a plain copy to a shared tile";
     if (!c.valid.empty() || (c.safe && c.safe->bits != 0)) return "it has bounds of its own";
+    if (is_touched(s, c.src.buffer, true)) return "the kernel writes its source";
     if (!whole_tile(c.dst) || dst.shape.size() != 2) return "it fills a part of its tile";
     const std::string reason = engine_takes(c.src);
     if (!reason.empty()) return reason;
@@ -126,6 +139,7 @@ class RolePlanner {
     const Buffer &src = program_.buffer(c.src.buffer), &dst = program_.buffer(c.dst.buffer);
     if (dst.scope != Scope::global || !products_of_.count(c.src.buffer) || !whole_tile(c.src)) return;
     if (src.dtype != DType::f32 || (dst.dtype != DType::bf16 && dst.dtype != DType::f16) || !c.valid.empty()) return;
+    if (is_touched(s, c.dst.buffer, false)) return;
     const int64_t rows = c.src.extents[0] / plan_.roles.consumers;
     if (c.src.extents[1] % 64 != 0 || rows % 64 != 0 || rows > 256 || !engine_takes(c.dst).empty()) return;
     plan_.roles.stores[s.ordinal] = plan_.roles.maps.size();

@@ -266,6 +266,7 @@ class Calls {
     opened(tilert_builder_end_if, nullptr, 0);
   }
   void source() {
+    if (in_.wild()) return in_.below(2) ? source_kernel() : place();
     tilert_inline_source s{};
     s.struct_size = sizeof s;
     s.language = in_.below(2) ? "cuda" : "llvm";
@@ -274,6 +275,29 @@ class Calls {
     s.values = list(s.value_count, false);
     tilert_builder_inline_source(b_, &s);
   }
+  void source_kernel() {
+    static const char* const kOptions[] = {"--use_fast_math", "-DX=1", "--gpu-architecture=sm_80"};
+    tilert_header header{"a.h", "int x;\n"};
+    tilert_source_kernel s{};
+    s.struct_size = in_.wild() ? in_.next() : sizeof s;
+    s.grid_rank = 1 + in_.below(3);
+    s.language = in_.below(2) ? "cuda" : "llvm";
+    s.text = in_.wild() ? "#include \"/etc/passwd\"\n" : "#include \"a.h\"\nextern \"C\" __global__ void f() {}\n";
+    s.entry = in_.wild() ? nullptr : "f";
+    s.headers = &header;
+    s.header_count = in_.below(2);
+    s.options = kOptions;
+    s.option_count = in_.below(4);
+    tilert_expr grid[4], block[3];
+    for (tilert_expr& e : grid) e = small();
+    for (tilert_expr& e : block) e = small();
+    s.grid = in_.wild() ? nullptr : grid;
+    s.block = in_.below(2) ? block : nullptr;
+    s.cluster = in_.below(4) ? nullptr : block;
+    if (in_.below(3) == 0) s.shared_bytes = expr();
+    tilert_builder_source_kernel(b_, &s);
+  }
+  void place() { tilert_builder_at(b_, in_.below(2) ? "a\"b\\c.cc" : nullptr, in_.next(), in_.below(2) ? "a label\n" : nullptr); }
   using End = tilert_status (*)(tilert_builder*);
   void opened(End how, const tilert_expr* made, uint32_t count) {
     open_.push_back(how);
