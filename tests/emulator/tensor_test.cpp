@@ -38,18 +38,19 @@ MapBytes bytes_of(const TensorMap& map) {
   return out;
 }
 
-// Loads a box, hands its shared bytes out as they lie, and stores the box again at the same place of another tensor.
+// Loads a box, hands its tile out as it lies, and stores the box again, 8 columns to the right, to another tensor: stores have
+// no negative coordinates.
 std::string copy_text(int rank, const std::string& store) {
-  const std::string at[] = {"-4", "-4, 1", "-4, 1, 2", "-4, 1, 2, 0", "-4, 1, 2, 0, 1"};
-  const std::string n = std::to_string(rank), where = at[rank - 1];
-  return "TL_KERNEL(32, 1) k(const __grid_constant__ tl_tensor_map from, const __grid_constant__ tl_tensor_map to, int* raw, int bytes) {\n"
+  const std::string rest[] = {"", ", 1", ", 1, 2", ", 1, 2, 0", ", 1, 2, 0, 1"};
+  const std::string n = std::to_string(rank), where = rest[rank - 1];
+  return "TL_KERNEL(32, 1) k(const __grid_constant__ tl_tensor_map from, const __grid_constant__ tl_tensor_map to, int* raw, int bytes, int tile) {\n"
          "  tl_u64* const bar = reinterpret_cast<tl_u64*>(tl_arena + 16384);\n"
          "  if (tl_thread() == 0) {\n    tl_mbarrier_init(bar, 1);\n    tl_mbarrier_init_fence();\n"
-         "    tl_mbarrier_expect(bar, bytes);\n    tl_tma_load_" + n + "d(tl_arena + 1024, from, bar, " + where + ");\n  }\n"
+         "    tl_mbarrier_expect(bar, bytes);\n    tl_tma_load_" + n + "d(tl_arena + 1024, from, bar, -4" + where + ");\n  }\n"
          "  tl_warp_sync();\n  tl_mbarrier_wait(bar, 0);\n"
-         "  for (int i = tl_thread(); i < bytes / 4; i += 32) {\n    raw[i] = reinterpret_cast<const int*>(tl_arena + 1024)[i];\n  }\n"
+         "  for (int i = tl_thread(); i < tile / 4; i += 32) {\n    raw[i] = reinterpret_cast<const int*>(tl_arena + 1024)[i];\n  }\n"
          "  tl_warp_sync();\n"
-         "  if (tl_thread() == 0) {\n    " + store + "(to, tl_arena + 1024, " + where + ");\n    tl_tma_store_commit();\n    tl_tma_store_wait<0>();\n  }\n}";
+         "  if (tl_thread() == 0) {\n    " + store + "(to, tl_arena + 1024, 4" + where + ");\n    tl_tma_store_commit();\n    tl_tma_store_wait<0>();\n  }\n}";
 }
 
 class TensorCopy : public testing::TestWithParam<std::tuple<int, int>> {};
@@ -63,31 +64,34 @@ TEST_P(TensorCopy, FillsOutsideSwizzlesAndClips) {
   const int corner[] = {-4, 1, 2, 0, 1};
   size_t count = 1, elements = 1;
   for (int d = 0; d < rank; ++d) count *= dims[static_cast<size_t>(d)], elements *= box[static_cast<size_t>(d)];
-  Kit::Guarded from(count * 4, "from"), to(count * 4, "to"), raw(elements * 4, "raw");
+  // Rows lie a swizzle's span apart, where they are shorter.
+  const size_t pitch = std::max<size_t>(32, swizzle ? 16u << swizzle : 0), tile = elements / 8 * pitch;
+  Kit::Guarded from(count * 4, "from"), to(count * 4, "to"), raw(tile, "raw");
   for (size_t i = 0; i < count; ++i) static_cast<int*>(from.data())[i] = static_cast<int>(i) + 1;
   Kit kit(copy_text(rank, "tl_tma_store_" + std::to_string(rank) + "d"));
   for (const Schedule& schedule : usual_schedules()) {
     std::memset(to.data(), 0xff, count * 4);
     const Report report = kit.run({1}, 32, 16392, schedule, bytes_of(dense_map(from.data(), dims, box, swizzle)),
-                                  bytes_of(dense_map(to.data(), dims, box, swizzle)), static_cast<int*>(raw.data()), static_cast<int>(elements * 4));
+                                  bytes_of(dense_map(to.data(), dims, box, swizzle)), static_cast<int*>(raw.data()), static_cast<int>(elements * 4), static_cast<int>(tile));
     ASSERT_TRUE(report.ok()) << report.text;
     std::vector<int> stored(count, -1);
     for (size_t e = 0; e < elements; ++e) {
       size_t rest = e, index = 0, step = 1;
-      bool inside = true;
+      bool inside = true, kept = true;
       for (size_t d = 0; d < static_cast<size_t>(rank); ++d) {
         const int64_t c = corner[d] + static_cast<int64_t>(rest % box[d]);
         rest /= box[d];
         inside &= c >= 0 && c < dims[d];
+        kept &= d == 0 || (c >= 0 && c < dims[d]);
         index += static_cast<size_t>(c) * step;
         step *= dims[d];
       }
       const int want = inside ? static_cast<int>(index) + 1 : 0;
-      if (inside) stored[index] = want;
+      if (kept) stored[static_cast<size_t>(static_cast<int64_t>(index) + 8)] = want;
       // 128 bytes: chunk bits 4 to 6 with bits 7 to 9; 64: 4, 5 with 7, 8; 32: 4 with 7.
-      const size_t byte = e * 4, mask = swizzle == 3 ? 7 : swizzle == 2 ? 3 : swizzle == 1 ? 1 : 0;
+      const size_t byte = e / 8 * pitch + e % 8 * 4, mask = swizzle == 3 ? 7 : swizzle == 2 ? 3 : swizzle == 1 ? 1 : 0;
       const size_t place = byte ^ ((byte / 128 & mask) * 16);
-      if (place / 4 < elements) {
+      if (place < tile) {
         EXPECT_EQ(static_cast<int*>(raw.data())[place / 4], want) << "element " << e;
       }
     }
@@ -100,10 +104,26 @@ INSTANTIATE_TEST_SUITE_P(Ranks, TensorCopy, testing::Combine(testing::Range(1, 6
 TEST(TensorCopies, AddToWhatIsThere) {
   std::vector<int> from(12 * 4, 5), to(12 * 4, 100), raw(32);
   Kit kit(copy_text(2, "tl_tma_add_2d"));
-  const Report report = kit.run({1}, 32, 16392, {}, bytes_of(dense_map(from.data(), {12, 4}, {8, 2}, 0)), bytes_of(dense_map(to.data(), {12, 4}, {8, 2}, 0)), raw.data(), 64);
+  const Report report = kit.run({1}, 32, 16392, {}, bytes_of(dense_map(from.data(), {12, 4}, {8, 2}, 0)), bytes_of(dense_map(to.data(), {12, 4}, {8, 2}, 0)), raw.data(), 64, 64);
   ASSERT_TRUE(report.ok()) << report.text;
   for (int y = 0; y < 4; ++y)
-    for (int x = 0; x < 12; ++x) EXPECT_EQ(to[static_cast<size_t>(12 * y + x)], x < 4 && (y == 1 || y == 2) ? 105 : 100);
+    for (int x = 0; x < 12; ++x) EXPECT_EQ(to[static_cast<size_t>(12 * y + x)], x >= 8 && (y == 1 || y == 2) ? 105 : 100);
+}
+
+// As an H200 does: tests/emulator/truth has these cases too.
+TEST(TensorCopies, CornersThatTheHardwareRefusesAreReports) {
+  std::vector<int> from(12 * 4, 5), to(12 * 4, 100), raw(32);
+  const auto fault = [&](const char* was, const char* is) {
+    std::string text = copy_text(2, "tl_tma_store_2d");
+    text.replace(text.find(was), std::strlen(was), is);
+    Kit kit(text);
+    return kit.run({1}, 32, 16392, {}, bytes_of(dense_map(from.data(), {12, 4}, {8, 2}, 0)), bytes_of(dense_map(to.data(), {12, 4}, {8, 2}, 0)), raw.data(), 64, 64).fault;
+  };
+  EXPECT_EQ(fault("bar, -4, 1", "bar, -4, -1"), Fault::none);
+  EXPECT_EQ(fault("bar, -4, 1", "bar, -3, 1"), Fault::misaligned);
+  EXPECT_EQ(fault("1024, 4, 1", "1024, 5, 1"), Fault::misaligned);
+  EXPECT_EQ(fault("1024, 4, 1", "1024, -4, 1"), Fault::out_of_bounds);
+  EXPECT_EQ(fault("1024, 4, 1", "1024, 4, -1"), Fault::out_of_bounds);
 }
 
 // Each block loads its half of a tile for both.

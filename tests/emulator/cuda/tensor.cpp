@@ -12,7 +12,11 @@ namespace tilert::emulator {
 
 namespace {
 
-// Walks a box: for each run along the innermost dim, where it is in global memory (null: outside) and in the box.
+// Bytes of a box's row, and how far apart rows lie in shared memory: a swizzle's span at least.
+uint32_t row_bytes(const TensorMap& map) { return uint32_t{map.box[0]} * map.element_bytes; }
+uint32_t pitch(const TensorMap& map) { return map.swizzle ? std::max(row_bytes(map), 16u << map.swizzle) : row_bytes(map); }
+
+// Walks a box: for each run along the innermost dim, where it is in global memory (null: outside) and in the tile.
 template <class F>
 void for_each_run(const TensorMap& map, const int* at, F&& f) {
   uint32_t index[5] = {};
@@ -26,7 +30,7 @@ void for_each_run(const TensorMap& map, const int* at, F&& f) {
       address += static_cast<uint64_t>(c) * map.strides[d - 1];
     }
     f(inside ? reinterpret_cast<uint8_t*>(address) : nullptr, linear);
-    linear += map.box[0] * map.element_bytes;
+    linear += pitch(map);
     int d = 1;
     while (d < map.rank && ++index[d] == map.box[d]) index[d++] = 0;
     if (d >= map.rank) return;
@@ -38,6 +42,9 @@ uint32_t box_bytes(const TensorMap& map) {
   for (int d = 0; d < map.rank; ++d) bytes *= map.box[d];
   return bytes;
 }
+
+// Of shared memory, from the tile's start.
+uint32_t tile_bytes(const TensorMap& map) { return box_bytes(map) / row_bytes(map) * pitch(map); }
 
 // The value of an element outside the tensor: zero, or the NaN of the format with all bits set but the sign.
 void fill_outside(const TensorMap& map, uint8_t* element) {
@@ -59,14 +66,22 @@ Range inside_of(const TensorMap& map, int x) {
   return {first, last};
 }
 
-// Shared address of byte `linear` of a box that starts at `offset`.
+// Shared address of byte `linear` of a tile that starts at `offset`.
 uint32_t shared_place(const TensorMap& map, uint32_t offset, uint32_t linear) { return swizzled(offset + linear, map.swizzle); }
 
 // The 16-byte chunks of a box in shared memory.
 template <class F>
 void for_each_chunk(const TensorMap& map, uint32_t offset, F&& f) {
-  const uint32_t bytes = box_bytes(map);
-  for (uint32_t i = 0; i < bytes; i += 16) f(shared_place(map, offset, i), std::min(16u, bytes - i));
+  for (uint32_t row = 0; row < tile_bytes(map); row += pitch(map))
+    for (uint32_t i = 0; i < row_bytes(map); i += 16) f(shared_place(map, offset, row + i), 16u);
+}
+
+// What the hardware calls an illegal instruction.
+void check_corner(Gpu& gpu, const TensorMap& map, const int* at, bool stores) {
+  if (int64_t{at[0]} * map.element_bytes % 16)
+    gpu.fail(Fault::misaligned, "a tensor copy from innermost coordinate " + std::to_string(at[0]) + ", which is no multiple of 16 bytes");
+  for (int d = 0; d < map.rank && stores; ++d)
+    if (at[d] < 0) gpu.fail(Fault::out_of_bounds, "a tensor copy to global memory with a negative coordinate, " + std::to_string(at[d]));
 }
 
 TensorMap read_map(Gpu& gpu, const void* bytes, int rank) {
@@ -141,11 +156,12 @@ void Gpu::read_stores(ThreadStores& of, size_t keep) {
     for (TensorStore& store : of.groups[g]) {
       if (store.read) continue;
       store.read = true;
-      store.bytes.resize(box_bytes(store.map));
+      store.bytes.resize(tile_bytes(store.map));
       const auto base = static_cast<uint32_t>(arena_offset(store.from));
       uint8_t* const arena = const_cast<uint8_t*>(store.from) - base;
-      for (uint32_t i = 0; i < store.bytes.size(); i += store.map.element_bytes)
-        std::memcpy(&store.bytes[i], arena + shared_place(store.map, base, i), store.map.element_bytes);
+      for (uint32_t row = 0; row < store.bytes.size(); row += pitch(store.map))
+        for (uint32_t i = row; i < row + row_bytes(store.map); i += store.map.element_bytes)
+          std::memcpy(&store.bytes[i], arena + shared_place(store.map, base, i), store.map.element_bytes);
     }
 }
 
@@ -179,11 +195,12 @@ void tlemu_tma_load(void* to, const void* map, void* bar, int rank, const int* w
   load.map = read_map(gpu, map, rank);
   load.block = &gpu.block();
   load.blocks = blocks ? blocks : 1u << gpu.block().cluster_rank;
-  load.to = gpu.shared(to, box_bytes(load.map), 128, "the destination of a tensor copy");
+  load.to = gpu.shared(to, tile_bytes(load.map), 128, "the destination of a tensor copy");
   load.bar = gpu.shared(bar, 8, 8, "an mbarrier");
   load.line = line;
   load.thread = gpu.self().number;
   std::copy_n(where, rank, load.at);
+  check_corner(gpu, load.map, where, false);
   if (uint64_t{load.blocks} >> gpu.cluster_of(gpu.block()).size()) gpu.fail(Fault::protocol, "a multicast to blocks that the cluster does not have");
   for (Block& block : gpu.cluster_of(gpu.block()))
     if (load.reaches(block)) {
@@ -215,10 +232,11 @@ void tlemu_tma_store(const void* map, const void* from, int rank, const int* whe
   Gpu& gpu = at(line);
   TensorStore store;
   store.map = read_map(gpu, map, rank);
-  gpu.shared(from, box_bytes(store.map), 128, "the source of a tensor copy");
+  gpu.shared(from, tile_bytes(store.map), 128, "the source of a tensor copy");
   store.from = static_cast<const uint8_t*>(from);
   store.reduce = reduce;
   std::copy_n(where, rank, store.at);
+  check_corner(gpu, store.map, where, true);
   store.line = line;
   if (gpu.races()) note_store(gpu, store);
   gpu.stores[gpu.self().number].open.push_back(std::move(store));

@@ -76,6 +76,7 @@ Case copy_case(const Row& row) {
   out.name = std::string("copy/") + kKinds[static_cast<int>(row.kind)] + "_" + row.name;
   out.shared_bytes = kTile + 16;
   out.text = copy_text(row.kind, rank);
+  out.refused = std::string_view(row.name).find("refused") == 0;
   out.map.rank = static_cast<int>(rank);
   out.map.type = row.type;
   out.map.swizzle = row.swizzle;
@@ -109,14 +110,15 @@ Case copy_case(const Row& row) {
   return out;
 }
 
-// Every rank in every swizzle, a corner before the tensor along the first dim and boxes that end behind others.
+// Every rank in every swizzle, boxes that end behind the tensor along some dims; loads begin before it along others.
 void add_ranks(Kind kind, std::vector<Case>& out) {
-  static const int64_t kDims[] = {20, 7, 4, 3, 3}, kCorner[] = {-4, 3, 2, -1, 1}, kBoxes[] = {8, 5, 3, 2, 2};
+  static const int64_t kDims[] = {20, 7, 4, 3, 3}, kLoads[] = {-4, 3, 2, -1, 1}, kStores[] = {12, 3, 0, 2, 2}, kBoxes[] = {8, 5, 3, 2, 2};
+  const int64_t* const corner = kind == Kind::load ? kLoads : kStores;
   for (size_t rank = 1; rank <= 5; ++rank)
     for (int swizzle = 0; swizzle < 4; ++swizzle) {
       const std::string name = std::to_string(rank) + "d_swizzle_" + std::to_string(swizzle ? 16 << swizzle : 0);
       const auto list = [&](const int64_t* from) { return std::vector<int64_t>(from, from + rank); };
-      Row row{kind, name.c_str(), 2, 4, swizzle, false, 0, list(kDims), list(kBoxes), list(kCorner), std::vector<int64_t>(rank, 1)};
+      Row row{kind, name.c_str(), 2, 4, swizzle, false, 0, list(kDims), list(kBoxes), list(corner), std::vector<int64_t>(rank, 1)};
       row.box[0] = swizzle ? (16 << swizzle) / 4 : 12;
       row.dims[0] = row.box[0] * 2 + 4;
       out.push_back(copy_case(row));

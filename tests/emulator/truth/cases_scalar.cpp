@@ -1,6 +1,7 @@
 // Scalar arithmetic: special values in all pairs, then random bits of several kinds. 16-bit and 8-bit inputs of one or two
 // operands are taken whole where 65536 values hold them all.
 #include <iterator>
+#include <utility>
 
 #include "emulator/truth/case.h"
 
@@ -21,7 +22,11 @@ constexpr Row kRows[] = {
 constexpr uint32_t kThreads = 128;
 
 size_t size_of(std::string_view type) {
-  return type == "tl_i8" ? 1 : type == "tl_f16" || type == "tl_bf16" ? 2 : type == "tl_i64" ? 8 : 4;
+  static const std::pair<std::string_view, size_t> kSizes[] = {{"float", 4}, {"int", 4}, {"tl_u32", 4}, {"tl_i64", 8}, {"tl_u64", 8}, {"double", 8},
+                                                               {"tl_f16", 2}, {"tl_bf16", 2}, {"tl_i16", 2}, {"tl_u16", 2}};
+  for (const auto& [name, size] : kSizes)
+    if (name == type) return size;
+  return 1;
 }
 
 constexpr uint64_t kFloats[] = {0x00000000, 0x80000000, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00001, 0x7f800001,
@@ -37,6 +42,13 @@ constexpr uint64_t kIntegers[] = {0, 1, 2, 3, 7, 8, 15, 16, 31, 32, 33, 63, 64, 
                                   0xffffffffffffffff, 0xfffffffffffffffe, 0xfffffffffffffff9, 0xffffffffffffffe0, 0xffffffff7fffffff,
                                   0xffffffff80000000, 0xffffffff80000001, 0x0000010000000001, 0x0080800000000001};
 
+constexpr uint64_t kDoubles[] = {0, 1ull << 63, 0x3ff0000000000000, 0xbff0000000000000, 0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000,
+                                 0xfff8000000000001, 0x0000000000000001, 0x8000000000000001, 0x000fffffffffffff, 0x0010000000000000,
+                                 0x7fefffffffffffff, 0xffefffffffffffff, 0x3fe0000000000000, 0x3fe0000000000001, 0xbfe0000000000000,
+                                 0x3ff8000000000000, 0x4330000000000000, 0x4330000000000001, 0x43e0000000000000, 0xc3e0000000000000,
+                                 0x41dfffffffc00000, 0x36a0000000000000, 0x47efffffe0000000, 0x47effffff0000000, 0x3ff0000010000000,
+                                 0x3ff0000030000000, 0x40effe0000000000, 0x3ff0020000000000, 0x3ff0020000000001};
+
 struct Values {
   const uint64_t* at;
   size_t count;
@@ -45,6 +57,7 @@ Values specials(std::string_view type) {
   if (type == "float") return {kFloats, std::size(kFloats)};
   if (type == "tl_f16") return {kF16, std::size(kF16)};
   if (type == "tl_bf16") return {kBf16, std::size(kBf16)};
+  if (type == "double") return {kDoubles, std::size(kDoubles)};
   return {kIntegers, std::size(kIntegers)};
 }
 
@@ -63,9 +76,12 @@ uint32_t random_float(Random& random) {
 uint64_t random_value(std::string_view type, Random& random) {
   if (type == "float") return random_float(random);
   const uint64_t bits = static_cast<uint64_t>(random.bits()) << 32 | random.bits();
-  if (type != "tl_i64" && type != "int") return bits;
+  // Doubles that floats and 16-bit floats nearly are, among those of any bits.
+  if (type == "double" && random.within(0, 2))
+    return (bits & 0x800ffffff0000000) | static_cast<uint64_t>(random.within(1023 - 30, 1023 + 30)) << 52 | static_cast<uint64_t>(random.within(0, 2) - 1 + 0x10000000);
+  if (size_of(type) < 4 || type == "double") return bits;
   // Of every magnitude and both signs.
-  return static_cast<uint64_t>(static_cast<int64_t>(bits) >> random.within(0, type == "int" ? 63 : 62));
+  return static_cast<uint64_t>(static_cast<int64_t>(bits) >> random.within(0, size_of(type) == 4 ? 63 : 62));
 }
 
 uint64_t value(const Row& row, int input, size_t i, Random& random) {

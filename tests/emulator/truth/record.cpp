@@ -57,8 +57,14 @@ Record record_of(const std::vector<Case>& cases, const Results& results) {
     Recorded one;
     one.known = true;
     one.wrong = outcome.wrong;
-    if (one.wrong.empty()) one.digest = digest(canonical(cases[i], outcome.output));
-    one.output = outcome.output;
+    if (cases[i].refused) {
+      const bool refused = one.wrong.find("cannot ") == 0;
+      one.wrong = refused ? "" : one.wrong.empty() ? "runs, and should be refused" : one.wrong;
+      one.digest = refused ? "refused" : "";
+    } else if (one.wrong.empty()) {
+      one.digest = digest(canonical(cases[i], outcome.output));
+      one.output = outcome.output;
+    }
     out.cases.push_back(std::move(one));
   }
   return out;
@@ -96,7 +102,7 @@ std::string write_record(const std::string& path, const std::vector<Case>& cases
     if (!one.known) continue;
     Json& row = file["cases"][cases[i].name];
     if (!one.wrong.empty()) row["wrong"] = one.wrong;
-    else if (with_bytes) row["bytes"] = base64(one.output);
+    else if (with_bytes && !cases[i].refused) row["bytes"] = base64(one.output);
     else row = one.digest;
   }
   std::ofstream out(path);
