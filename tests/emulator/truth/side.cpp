@@ -158,11 +158,10 @@ std::string Side::launch(const Case& one, CuFunction function, CuDevicePtr in, C
     wrong = check(driver_.set_attribute(function, kCuFunctionMaxDynamicSharedBytes, static_cast<int>(one.shared_bytes)), "take shared memory");
     if (!wrong.empty()) return wrong;
   }
-  CuLaunchAttribute cluster = {};
-  cluster.id = kCuAttributeCluster;
-  cluster.value.cluster[0] = one.cluster;
-  cluster.value.cluster[1] = cluster.value.cluster[2] = 1;
-  CuLaunchConfig config = {{one.grid[0], one.grid[1], one.grid[2]}, {one.threads, 1, 1}, one.shared_bytes, nullptr, &cluster, one.cluster > 1 ? 1u : 0u};
+  CuLaunchAttribute attribute = {};  // no case has both
+  if (one.cluster > 1) attribute.id = kCuAttributeCluster, attribute.value.cluster[0] = one.cluster, attribute.value.cluster[1] = attribute.value.cluster[2] = 1;
+  if (one.cooperative) attribute.id = kCuAttributeCooperative, attribute.value.flag = 1;
+  CuLaunchConfig config = {{one.grid[0], one.grid[1], one.grid[2]}, {one.threads, 1, 1}, one.shared_bytes, nullptr, &attribute, attribute.id ? 1u : 0u};
   void* parameters[] = {&map, &in, &out, &arguments};
   if (wrong = check(driver_.launch(&config, function, parameters, nullptr), "launch"); !wrong.empty()) return wrong;
   return check(driver_.synchronize(), "run");
