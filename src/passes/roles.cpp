@@ -51,6 +51,8 @@ class RolePlanner {
     if (!loop_stmt) return "it has no pipelined loop";
     const auto& loop = std::get<For>(loop_stmt->node);
     plan_.roles.loop = loop_stmt->ordinal;
+    const arith::FactsScope scope(module_.facts);
+    if (loop.step > 1 && module_.facts.range(loop.begin).multiple_of(loop.step)) module_.facts.congruent(program_.var(loop.var), loop.step);
     for (const StmtPtr& s : loop.body) {
       std::string reason;
       if (const auto* copy = std::get_if<Copy>(&s->node)) reason = take_load(*s, *copy);
@@ -64,13 +66,15 @@ class RolePlanner {
     return budget(loop);
   }
 
-  // A matrix copy that the tensor copy engine can make: rank 2 but for leading units, rows on 16 bytes.
+  // A matrix copy that the tensor copy engine can make: rank 2 but for leading units, rows on 16 bytes, and the region too: a
+  // corner between is an illegal instruction.
   std::string engine_takes(const Region& r) {
     const Buffer& b = program_.buffer(r.buffer);
     if (b.shape.size() != 2) return "its tensor is not a matrix";
     if (!b.strides[1]->is_constant() || b.strides[1]->as_int() != 1) return "its rows are not contiguous";
     if (!module_.facts.range(b.strides[0]).multiple_of(16 / dtype_bytes(b.dtype))) return "its rows do not start on 16 bytes";
     if (b.alignment < 16) return "its tensor does not start on 16 bytes";
+    if (!module_.facts.range(r.offsets[1]).multiple_of(16 / dtype_bytes(b.dtype))) return "its columns do not start on 16 bytes";
     return {};
   }
 
@@ -142,6 +146,8 @@ class RolePlanner {
     if (is_touched(s, c.dst.buffer, false)) return;
     const int64_t rows = c.src.extents[0] / plan_.roles.consumers;
     if (c.src.extents[1] % 64 != 0 || rows % 64 != 0 || rows > 256 || !engine_takes(c.dst).empty()) return;
+    for (Expr offset : c.dst.offsets)  // the engine writes nothing before a tensor's start
+      if (module_.facts.range(offset).low < 0) return;
     plan_.roles.stores[s.ordinal] = plan_.roles.maps.size();
     plan_.roles.maps.push_back({c.dst.buffer, {64, rows}, kSpan});
     staging_ += c.src.extents[0] * c.src.extents[1] * 2;

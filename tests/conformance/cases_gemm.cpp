@@ -105,6 +105,34 @@ Scenario over_a_grid(const Values& v) {
   return s;
 }
 
+// 36. Tiles whose columns start anywhere in rows that start on 16 bytes: engines that copy whole chunks must not be asked to.
+Scenario columns_between_chunks(const Values& v) {
+  const Product p = {128, 128, 256, false, true};
+  const int64_t first = v["first"], width = p.k + 16;
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto A = b.input("A", v.dtype(), {p.m, width}), B = b.input("B", v.dtype(), {p.n, width}), C = b.output("C", v.dtype(), {p.m, p.n});
+    b.grid({1}, [&](tl::Index) {
+      auto a = b.shared(v.dtype(), {p.m, 64}), w = b.shared(v.dtype(), {p.n, 64});
+      auto acc = b.fragment(tl::f32, {p.m, p.n});
+      b.clear(acc);
+      b.pipelined(p.k / 64, tl::stages(3), [&](tl::Index k) {
+        b.copy(A(0, k * 64 + first), a);
+        b.copy(B(0, k * 64 + first), w);
+        b.gemm(a, w, acc, tl::trans_b);
+      });
+      b.copy(acc, C);
+    });
+  });
+  const Reals x = whole(p.m * width, -1, 1, 1), y = whole(p.n * width, -1, 1, 2);
+  Reals c(static_cast<size_t>(p.m * p.n), 0);
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t j = 0; j < p.n; ++j)
+      for (int64_t k = first; k < first + p.k; ++k) c[static_cast<size_t>(i * p.n + j)] += x[static_cast<size_t>(i * width + k)] * y[static_cast<size_t>(j * width + k)];
+  s.launch().input(v.dtype(), x).input(v.dtype(), y).output(v.dtype(), exactly(c));
+  return s;
+}
+
 // 39. Overwriting in the first trip only: by a flag, and by the expression k != 0.
 Scenario first_trip_overwrites(const Values& v) {
   const Product p = {64, 64, 96, false, true};
@@ -211,6 +239,7 @@ void add_gemm_cases(std::vector<Case>& to) {
   to.push_back({"36", "sizes", {edges, columns, {"K", {16, 24, 40, 8, 1}}, trans, {"random", {0, 1}}, dtypes({tl::f16})}, sizes});
   to.push_back({"36", "tall", {{"M", {192, 256}}, {"N", {64, 128}}, {"K", {32}}, {"trans", {0, 2}}, {"random", {1}}, dtypes({tl::f16})}, sizes});
   to.push_back({"36", "over_a_grid", {{"K", {64, 520, 1, 200}}, trans, {"block_k", {32, 64}}, dtypes({tl::f16, tl::bf16, tl::i8})}, over_a_grid});
+  to.push_back({"36", "columns_between_chunks", {{"first", {0, 8, 4, 1}}, dtypes({tl::f16, tl::bf16})}, columns_between_chunks});
   to.push_back({"37", "warps_and_splits",
                 {{"warps", {1, 2, 4, 8}}, {"split", {0, 1, 2, 3}}, {"M", {16, 64, 128}}, {"N", {16, 64, 128}}, dtypes({tl::f16, tl::i8})}, warps});
   to.push_back({"39", "the_first_trip_overwrites", {{"pipelined", {0, 1}}, {"nan", {0, 1}}}, first_trip_overwrites});

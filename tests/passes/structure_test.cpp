@@ -196,10 +196,27 @@ TEST(Roles, WhatKeepsThemOffIsSaid) {
   EXPECT_EQ(lowered(gemm_text({}), "sm_80", "plan_roles").plans[0].roles.reason, "no warpgroup products on this target");
 }
 
+// The engine takes no corner between 16 bytes (an H200 calls it an illegal instruction), and writes none before a tensor.
+TEST(Roles, RegionsThatTheCopyEngineRefusesAreLeftToOthers) {
+  const auto roles = [](const std::string& was, const std::string& is) {
+    std::string text = gemm_text({});
+    const size_t at = text.find(was);
+    EXPECT_NE(at, std::string::npos) << was;
+    return lowered(text.replace(at, was.size(), is), "sm_90a", "plan_roles").plans[0].roles;
+  };
+  EXPECT_TRUE(roles("mul(%k, 64):64] -> @a", "add(mul(%k, 64), 8):64] -> @a").on);
+  EXPECT_EQ(roles("mul(%k, 64):64] -> @a", "add(mul(%k, 64), 4):64] -> @a").reason, "operation 5: its columns do not start on 16 bytes");
+  EXPECT_EQ(roles("mul(%k, 64):64] -> @a", "add(mul(%k, 64), %x):64] -> @a").reason, "operation 5: its columns do not start on 16 bytes");
+  EXPECT_EQ(roles("mul(%x, 128):128]\n}", "add(mul(%x, 128), 8):128]\n}").stores.size(), 1u);
+  EXPECT_EQ(roles("mul(%x, 128):128]\n}", "add(mul(%x, 128), 1):128]\n}").stores.size(), 0u);
+  EXPECT_EQ(roles("mul(%x, 128):128]\n}", "sub(mul(%x, 128), 8):128]\n}").stores.size(), 0u);
+  EXPECT_EQ(roles("@C[mul(%y, 128)", "@C[sub(mul(%y, 128), 1)").stores.size(), 0u);
+}
+
 TEST(Roles, ConsumersNeverMeetTheProducerAtABarrier) {
   // All threads share one barrier, at the start; behind it only named barriers of the consumers remain.
   GemmShape g;
-  g.after = "  20: fill @A[0:128, 0:64] = bf16(0x0)\n  21: fill @A[0:64, 0:128] = bf16(0x0)\n";
+  g.after = "  20: fill @C[0:128, 0:64] = bf16(0x0)\n  21: fill @C[0:64, 0:128] = bf16(0x0)\n";
   const Module module = lowered(gemm_text(g), "sm_90a");
   ASSERT_TRUE(module.plans[0].roles.on) << module.plans[0].roles.reason;
   EXPECT_EQ(count(module.program.kernels[0].body, Primitive::barrier), 1);
