@@ -72,7 +72,8 @@ Scenario warps(const Values& v) {
   return one_block(p, v.dtype(), false, v["warps"] * 32, static_cast<tilert_warp_split>(v["split"]));
 }
 
-// 36, 40. Whole matrices over a grid, in a pipelined loop whose ring goes round more than once with K 520.
+// 36, 40. Whole matrices over a grid, in a pipelined loop whose ring goes round more than once with K 520; also of sizes
+// for which the variants of whole 16 bytes run, and the others.
 Scenario over_a_grid(const Values& v) {
   const Product p = {150, 136, v["K"], v["trans"] % 2 == 1, v["trans"] / 2 == 1};
   const tl::DType dtype = v.dtype(), out = dtype == tl::i8 ? tl::i32 : tl::f32;
@@ -98,10 +99,12 @@ Scenario over_a_grid(const Values& v) {
       b.copy(acc, C(y * bm, x * bn));
     });
   });
-  const Reals a = whole(p.m * p.k, -3, 3, 1), w = whole(p.k * p.n, -3, 3, 2);
-  Reals c, magnitudes;
-  multiply(p, a, w, c, magnitudes);
-  s.launch({p.m, p.n, p.k}).input(dtype, a).input(dtype, w).output(out, exactly(c));
+  for (const Product& q : {p, Product{160, 80, 272, p.trans_a, p.trans_b}, Product{37, 71, 75, p.trans_a, p.trans_b}}) {
+    const Reals a = whole(q.m * q.k, -3, 3, 1), w = whole(q.k * q.n, -3, 3, 2);
+    Reals c, magnitudes;
+    multiply(q, a, w, c, magnitudes);
+    s.launch({q.m, q.n, q.k}).input(dtype, a).input(dtype, w).output(out, exactly(c));
+  }
   return s;
 }
 

@@ -149,18 +149,18 @@ Scenario guards(const Values& v) {
       auto flag = b.var(tl::i32);
       auto t = v["scope"] ? b.shared(tl::i32, {64}) : b.fragment(tl::i32, {64});
       flag = x(block);
-      b.fill(t, 1);
+      b.parallel({64}, [&](tl::Index i) { t(i) = tl::cast(tl::i32, i); });
       b.if_(tl::Expr(flag) > 0, [&] {
         b.parallel({64}, [&](tl::Index i) { t(i) = t(i) + 10; });
         flag = 0;
       });
       b.if_(tl::Expr(flag) > 0, [&] { b.fill(t, 99); });
-      b.if_(t(5) == 1, [&] { b.parallel({64}, [&](tl::Index i) { t(i) = t(i) + 5; }); });
+      b.if_(t(5) == 5, [&] { b.parallel({64}, [&](tl::Index i) { t(i) = t(i) + 5; }); });
       b.copy(t, y(block, 0));
     });
   });
   Reals want;
-  for (int i = 0; i < 256; ++i) want.push_back(i / 64 % 2 == 0 ? 11 : 6);
+  for (int i = 0; i < 256; ++i) want.push_back(i % 64 + (i / 64 % 2 == 0 ? 10 : 5));
   s.launch().input(tl::i32, {1, 0, 5, -2}).output(tl::i32, exactly(want));
   return s;
 }

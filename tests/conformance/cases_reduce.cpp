@@ -39,7 +39,7 @@ Scenario matrix(const Values& v) {
       b.copy(r, y);
     });
   });
-  const Reals data = whole(rows * columns, -3, 3, 1);
+  const Reals data = whole(rows * columns, -2, 5, 1);  // sums that are not 0
   Reals want(kept, 0);
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j) want[dim == 0 ? j : i] += data[i * columns + j];
@@ -90,6 +90,24 @@ Scenario random_sums(const Values& v) {
   return s;
 }
 
+// Extrema, ands and ors hang on one element of a row, in another place in each, so that no part of a reduction can be lost
+// unseen; in one row on the seed, where there is one.
+Reals data_of(int64_t operation, tl::DType dtype, int64_t rows, int64_t columns) {
+  const bool bits = operation >= 7, boolean = dtype == tl::boolean;
+  if (operation == 0 || operation == 4 || operation == 9) return whole(rows * columns, bits ? 0 : -5, boolean ? 1 : bits ? 63 : 5, 5);
+  Reals data = whole(rows * columns, -5, 5, 5);
+  const Real usual = operation == 7 ? (boolean ? 1 : 63) : 0;
+  static const int64_t kPlaces[] = {2, 37, 11, 99, 62, 85, 24, 49};  // in percent: no lane's or register's bit is the same in all
+  for (Real& x : data) x = bits ? usual : x;
+  for (int64_t i = 0; i < rows; ++i) {
+    Real& one = data[i * columns + columns * kPlaces[i] / 100];
+    const bool least = operation == 2 || operation == 6 || (operation == 3 && i % 2);
+    if (bits && (!boolean || i != 3)) one = boolean ? 1 - usual : usual + (operation == 7 ? -1 : 1) * static_cast<Real>(1 << i % 6);
+    else if (!bits && i != 3) one = least ? -9 : 9;
+  }
+  return data;
+}
+
 // 31, 32, 34. Every operation, seeded or not, NaN among the data of floats; the seed counts once.
 Scenario operations(const Values& v) {
   const tl::DType dtype = v.dtype();
@@ -102,16 +120,22 @@ Scenario operations(const Values& v) {
     b.grid({1}, tl::threads(128), [&](tl::Index) {
       auto t = b.fragment(dtype, {rows, columns}), r = b.fragment(dtype, {rows});
       b.copy(x, t);
-      b.copy(seed, r);
+      if (seeded) b.copy(seed, r);
+      else b.fill(r, 1);  // of which nothing is to be seen
       b.reduce(operation.op, t, r, 1, seeded ? tl::accumulate : tl::ReduceFlag::none);
       b.copy(r, y);
     });
   });
-  Reals data = dtype == tl::boolean ? whole(rows * columns, 0, 1, 5) : whole(rows * columns, bits ? 0 : -5, bits ? 63 : 5, 5);
+  Reals data = data_of(v["operation"], dtype, rows, columns);
   if (is_float(dtype) && v["operation"] != 0 && v["operation"] != 4) data[3] = data[columns + 1] = NAN;
   // The seed of a sum or maximum of magnitudes is one itself.
   const bool magnitudes = v["operation"] == 3 || v["operation"] == 4;
-  const Reals seed = dtype == tl::boolean ? whole(rows, 0, 1, 6) : whole(rows, bits || magnitudes ? 0 : -7, bits ? 63 : 7, 6);
+  Reals seed = whole(rows, bits || magnitudes ? 0 : -7, dtype == tl::boolean ? 1 : bits ? 63 : 7, 6);
+  const int64_t op = v["operation"];
+  for (int64_t i = 0; (op == 7 || op == 8) && i < rows; ++i) {
+    const Real usual = op == 8 ? 0 : dtype == tl::boolean ? 1 : 63;
+    seed[i] = i == 3 ? (dtype == tl::boolean ? 1 - usual : 32) : usual;
+  }
   Reals want;
   for (int64_t i = 0; i < rows; ++i) {
     Real value = operation.identity;
@@ -143,8 +167,13 @@ Scenario wide_sums(const Values&) {
   return s;
 }
 
-// 33, 44. A scalar result that steers an if for the whole block.
+// 33, 44. A scalar result that steers an if for the whole block: the two blocks' sums are on either side of the bound.
 Scenario scalar_result(const Values& v) {
+  Reals data = whole(96, 1, 9, 8), want;
+  Real sum = 0;
+  for (Real x : data) sum += x;
+  for (int i = 0; i < 96; ++i) data.push_back(data[i] - (i == 41));
+  for (int i = 0; i < 192; ++i) want.push_back(i < 96 ? data[i] * 2 : -1);
   Scenario s;
   s.program([&](tl::Builder& b) {
     auto x = b.input("x", tl::f32, {2, 96}), y = b.output("y", tl::f32, {2, 96});
@@ -152,14 +181,11 @@ Scenario scalar_result(const Values& v) {
       auto t = b.fragment(tl::f32, {1, 96}), r = b.fragment(tl::f32, {1});
       b.copy(x(block, 0), t);
       b.reduce(tl::sum, t, r, 1);
-      b.if_(r(0) > 0, [&] { b.parallel({96}, [&](tl::Index j) { t(0, j) = t(0, j) * 2; }); },
+      b.if_(r(0) >= static_cast<double>(sum), [&] { b.parallel({96}, [&](tl::Index j) { t(0, j) = t(0, j) * 2; }); },
             [&] { b.fill(t, -1); });
       b.copy(t, y(block, 0));
     });
   });
-  Reals data = whole(192, 1, 9, 8), want;
-  for (int i = 96; i < 192; ++i) data[i] = -data[i];
-  for (int i = 0; i < 192; ++i) want.push_back(i < 96 ? data[i] * 2 : -1);
   s.launch().input(tl::f32, data).output(tl::f32, exactly(want));
   return s;
 }

@@ -1,4 +1,6 @@
 // Cases 7, 8 and 48b: regions that leave their tile, strided regions, rows that end at run time.
+#include <algorithm>
+
 #include "conformance/scenario.h"
 
 namespace tilert::conformance {
@@ -39,19 +41,21 @@ Scenario second_column(const Values& v) {
       }
     });
   });
-  const Reals data = pattern(tl::f32, rows * columns * 2);
-  if (v["stride"]) {
-    Reals want;
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < columns; ++j) want.push_back(data[i * columns * 2 + j * 2]);
-    s.launch({rows, columns}).input(tl::f32, data).placed({rows, columns}, {columns * 2, 2});
-    s.launches[0].output(tl::f32, exactly(want));
-  } else {
-    const Reals input(data.begin(), data.begin() + rows * columns);
-    std::vector<Want> want = untouched(rows * columns);
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < 16; ++j) want[i * columns + j] = {input[i * columns + j * 2], 0, false};
-    s.launch({rows, columns}).input(tl::f32, input).output(tl::f32, want);
+  for (int64_t wide : {columns, int64_t{48}}) {
+    const Reals data = pattern(tl::f32, rows * wide * 2);
+    if (v["stride"]) {
+      Reals want;
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < wide; ++j) want.push_back(data[i * wide * 2 + j * 2]);
+      Launch& launch = s.launch({rows, wide}).input(tl::f32, data).placed({rows, wide}, {wide * 2, 2});
+      launch.output(tl::f32, exactly(want));
+    } else {
+      const Reals input(data.begin(), data.begin() + rows * wide);
+      std::vector<Want> want = untouched(rows * wide);
+      for (int64_t i = 0; i < rows; ++i)
+        for (int64_t j = 0; j < 16; ++j) want[i * wide + j] = {input[i * wide + j * 2], 0, false};
+      s.launch({rows, wide}).input(tl::f32, input).output(tl::f32, want);
+    }
   }
   return s;
 }
@@ -71,18 +75,19 @@ Scenario run_time_ends(const Values& v) {
       b.copy(t, part(j * 32, i * 32), tl::CopyOptions().valid({E, F}));
     });
   });
-  const Reals data = pattern(v.dtype(), rows * columns);
-  Reals want;
-  std::vector<Want> some = untouched(rows * columns);
-  for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) {
-      const bool inside = i < end_row && j < end_column;
-      want.push_back(inside ? data[i * columns + j] : -7);
-      if (inside) some[i * columns + j] = {data[i * columns + j], 0, false};
-    }
+  for (int64_t wide : {columns, columns - 1}) {
+    const Reals data = pattern(v.dtype(), rows * wide);
+    Reals want;
+    std::vector<Want> some = untouched(rows * wide);
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < wide; ++j) {
+        const bool inside = i < end_row && j < end_column;
+        want.push_back(inside ? data[i * wide + j] : -7);
+        if (inside) some[i * wide + j] = {data[i * wide + j], 0, false};
+      }
+    Launch& launch = s.launch({rows, wide, end_row, std::min(end_column, wide)}).input(v.dtype(), data);
+    launch.output(v.dtype(), exactly(want)).output(v.dtype(), some);
   }
-  s.launch({rows, columns, end_row, end_column}).input(v.dtype(), data);
-  s.launches[0].output(v.dtype(), exactly(want)).output(v.dtype(), some);
   return s;
 }
 
