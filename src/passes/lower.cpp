@@ -53,6 +53,7 @@ void Lower::group(const std::string& comment, const std::function<void()>& f) {
 }
 
 void Lower::unrolled(int64_t extent, const std::function<void(Expr)>& f) {
+  if (extent == 0) return;
   if (extent == 1) return f(index(0));
   const VarId var = program().add_var(VarKind::loop, DType::index, "r");
   module_.facts.define(program().var(var), arith::Range::between(0, extent - 1));
@@ -61,6 +62,7 @@ void Lower::unrolled(int64_t extent, const std::function<void(Expr)>& f) {
 }
 
 void Lower::serial(int64_t extent, const std::function<void(Expr)>& f) {
+  if (extent == 0) return;
   if (extent == 1) return f(index(0));
   const VarId var = program().add_var(VarKind::loop, DType::index, "r");
   module_.facts.define(program().var(var), arith::Range::between(0, extent - 1));
