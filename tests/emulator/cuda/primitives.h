@@ -11,7 +11,12 @@ int tlemu_block(int axis);
 int tlemu_grid(int axis);
 unsigned char* tlemu_arena(void);
 uint32_t tlemu_address(const void* p);  // in the shared window, as the device would have it
-int tlemu_mutant(int id);               // whether the place of this number is to be changed (mutation runs)
+// Whether the place of this number is to be changed (mutation runs): the same all through a launch. Optimized units may
+// move reads across it, so that a read whose value only some threads use is no access of the others.
+#ifdef __OPTIMIZE__
+__attribute__((const))
+#endif
+int tlemu_mutant(int id);
 
 // The memory side of a vector access: a report unless aligned to its bytes. Registers may lie anywhere.
 void tlemu_vector(const void* p, int bytes, int line);

@@ -20,7 +20,7 @@ struct tilert_emulator_table {
   int (*add_text)(const char* body);
   void (*replace)(int number, int by);
   // Texts may ask tlemu_mutant(id) at places that one run in many changes: the id that is answered yes (-1: none), and
-  // whether threads have asked for an id since it was last set.
+  // whether threads have asked for an id since it was last set (of units without race reports).
   void (*set_mutant)(int id);
   int (*asked)(int id);
   // Sum over all launches of this process.

@@ -3,16 +3,17 @@
 // passes, by its outcome under any schedule or by a race report. A barrier, wait or commit whose loss leaves every outcome
 // and, with every access marked, no race is redundant there: no two accesses meet across it. Those are counted apart.
 //   tilert_mutate [--target sm_80|sm_90a|both] [--filter TEXT] [--every N] [--shard I/N] [--jobs N] [--minutes N]
-//                 [--limit SECONDS] [--out FILE] [--reasons FILE] [--least PERCENT]
-//   tilert_mutate --merge FILE [--merge FILE]... [--reasons FILE] [--least PERCENT]
+//                 [--limit SECONDS] [--out FILE] [--reasons FILE] [--least PERCENT] [--json FILE]
+//   tilert_mutate --merge FILE [--merge FILE]... [--reasons FILE] [--least PERCENT] [--json FILE]
 // Verdicts go to --out, a line of JSON each; a mutant that is in it already is not run again, so that a run that was cut
 // short by --minutes (status 3) is taken up by the same command. --every N takes each N-th part of the list (a part: up to
 // 48 mutants of one text), --shard I/N the I-th of N. A mutant that runs longer than --limit hangs, and is caught. Status 1:
-// a score below --least, or a survivor that the reasons do not name. Not here: what mutants there are (mutants.h), how they
+// a score below --least, or a survivor that the reasons do not name. --json gets the sums. Not here: what mutants there are (mutants.h), how they
 // are judged (tearing.h), sums (results.h).
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,7 +35,7 @@ constexpr int kMostJobs = 256, kLongest = 8000;
 enum Status { kGood = 0, kBad = 1, kBroken = 2, kUnfinished = 3 };
 
 struct MutateOptions {
-  std::string filter, out, reasons;
+  std::string filter, out, reasons, json;
   std::vector<std::string> merge;
   std::vector<int> targets = {1, 0};  // ordinals of emulated devices
   size_t every = 1, shard = 0, shards = 1;
@@ -85,7 +86,10 @@ class Pool {
     shared_->slots[slot].since = 0;
     shared_->slots[slot].line[0] = '\0';
     const pid_t child = fork();
-    if (child == 0) _exit(work(slot, part));
+    if (child == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGTERM);
+      _exit(work(slot, part));
+    }
     workers_[child] = slot;
   }
 
@@ -173,6 +177,7 @@ bool read_mutate_options(int argc, char** argv, MutateOptions& out) {
     else if (name == "--out") out.out = value;
     else if (name == "--merge") out.merge.push_back(value);
     else if (name == "--reasons") out.reasons = value;
+    else if (name == "--json") out.json = value;
     else if (name == "--every") out.every = static_cast<size_t>(std::max(1.0, number));
     else if (name == "--shard") {
       if (std::sscanf(value.c_str(), "%zu/%zu", &out.shard, &out.shards) != 2 || out.shard >= out.shards) return false;
@@ -202,7 +207,7 @@ int run(MutateOptions options) {
   if (!keeps && options.merge.front() == options.out) std::filesystem::remove(options.out, ignored);
   emulator::Reasons reasons;
   if (!options.reasons.empty() && !emulator::read_reasons(options.reasons, reasons)) return std::fprintf(stderr, "there is no %s\n", options.reasons.c_str()), kBroken;
-  const emulator::Sum sum = emulator::print_sums(verdicts, reasons);
+  const emulator::Sum sum = emulator::print_sums(verdicts, reasons, options.json);
   if (status == kUnfinished) std::printf("unfinished: the same command goes on\n");
   if (status != kGood) return status;
   return verdicts.empty() || sum.percent() < options.least || (!options.reasons.empty() && sum.unexplained) ? kBad : kGood;

@@ -2,6 +2,7 @@
 #include "emulator/tool/results.h"
 
 #include <cctype>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -21,6 +22,11 @@ void count(Sum& sum, const Verdict& verdict, bool explained) {
 void print(const std::string& name, const Sum& sum) {
   std::printf("%-24s %6zu caught, %4zu survive (%zu of them unexplained): %.2f %%; besides %zu redundant, %zu on lines that no case runs\n",
               name.c_str(), sum.caught, sum.survive, sum.unexplained, sum.percent(), sum.redundant, sum.unreached);
+}
+
+Json told(const Sum& sum) {
+  return {{"percent", std::round(100 * sum.percent()) / 100}, {"caught", sum.caught}, {"survive", sum.survive}, {"unexplained", sum.unexplained},
+          {"redundant", sum.redundant}, {"unreached", sum.unreached}};
 }
 
 // The first word of a statement that is a call; of others what they do.
@@ -72,7 +78,7 @@ bool read_reasons(const std::string& file, Reasons& out) {
   return true;
 }
 
-Sum print_sums(const std::map<std::string, Verdict>& by_key, const Reasons& reasons) {
+Sum print_sums(const std::map<std::string, Verdict>& by_key, const Reasons& reasons, const std::string& json) {
   std::map<std::string, Sum> by_arch, by_operation;
   std::map<std::string, size_t> explained;
   Sum all;
@@ -88,9 +94,12 @@ Sum print_sums(const std::map<std::string, Verdict>& by_key, const Reasons& reas
     else std::printf("SURVIVES %s (%s): %s line %d: %.200s -> %.200s\n", v.trial.c_str(), v.arch.c_str(), v.kind.c_str(), v.line, v.from.c_str(), v.to.c_str());
   }
   for (const auto& [why, times] : explained) std::printf("%5zu survive: %s\n", times, why.c_str());
-  for (const auto& [name, sum] : by_operation) print(name, sum);
-  for (const auto& [name, sum] : by_arch) print("texts for " + name, sum);
+  Json file = told(all);
+  for (const auto& [name, sum] : by_operation) print(name, sum), file["operations"][name] = told(sum);
+  for (const auto& [name, sum] : by_arch) print("texts for " + name, sum), file["targets"][name] = told(sum);
+  for (const auto& [why, times] : explained) file["reasons"][why] = times;
   print("all", all);
+  if (!json.empty()) std::ofstream(json) << file.dump(1) << "\n";
   return all;
 }
 

@@ -43,7 +43,7 @@ struct Sum {
   double percent() const { return caught + survive ? 100.0 * static_cast<double>(caught) / static_cast<double>(caught + survive) : 100.0; }
 };
 
-// Prints sums by architecture and by kind, survivors by reason; the sum of all.
-Sum print_sums(const std::map<std::string, Verdict>& by_key, const Reasons& reasons);
+// Prints sums by architecture and by operation, survivors by reason; writes the same to `json`, where given. The sum of all.
+Sum print_sums(const std::map<std::string, Verdict>& by_key, const Reasons& reasons, const std::string& json);
 
 }  // namespace tilert::emulator

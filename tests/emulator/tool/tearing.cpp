@@ -35,6 +35,7 @@ std::string kernels_of(const std::string& source) {
 struct Tearing::Open {
   emulator::Verdict verdict;
   bool caught = false;
+  std::set<size_t> users;  // that come to its line
 };
 
 std::unique_ptr<Tearing> Tearing::open(const std::vector<int>& targets, const std::string& filter, std::string& why_not) {
@@ -123,8 +124,10 @@ bool Tearing::run_user(const TornText& text, size_t user, bool races, std::vecto
     return false;
   }
   std::vector<Open*> reached;
-  for (Open& one : open)
-    if (!one.caught && emulator.asked(one.verdict.number)) reached.push_back(&one);
+  for (Open& one : open) {
+    if (!races && emulator.asked(one.verdict.number)) one.users.insert(user);
+    if (!one.caught && one.users.count(user)) reached.push_back(&one);
+  }
   for (Open* one : reached) {
     if (ears.stop()) return true;
     emulator::Verdict& v = one->verdict;
