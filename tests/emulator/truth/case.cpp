@@ -17,6 +17,7 @@ std::vector<Case> all_cases() {
   add_matrix_cases(out);
   add_copy_cases(out);
   add_product_cases(out);
+  add_atomic_cases(out);
   return out;
 }
 

@@ -50,6 +50,7 @@ void add_memory_cases(std::vector<Case>& out);
 void add_matrix_cases(std::vector<Case>& out);
 void add_copy_cases(std::vector<Case>& out);
 void add_product_cases(std::vector<Case>& out);
+void add_atomic_cases(std::vector<Case>& out);
 
 // The output with every NaN made the same where which one is not defined.
 Bytes canonical(const Case& of, Bytes output);

@@ -8,8 +8,8 @@
 namespace tilert::truth {
 namespace {
 
-enum class Kind { load, store, add };
-constexpr const char* kKinds[] = {"load", "store", "add"};
+enum class Kind { load, store, add, reduce };
+constexpr const char* kKinds[] = {"load", "store", "add", "reduce"};
 
 struct Row {
   Kind kind;
@@ -18,6 +18,7 @@ struct Row {
   bool fill_nan;
   int offset;
   std::vector<int64_t> dims, box, corner, steps;
+  int op = 0;  // of reduce: add, min, max, and, or, xor
 };
 
 #define TRUTH_LIST(...) {__VA_ARGS__}
@@ -46,12 +47,13 @@ const char kStore[] =
     "  tl_u32* const s = reinterpret_cast<tl_u32*>(tl_arena + 0);\n"
     "  for (int i = tl_thread(); i < 2048; i += 32) {\n    s[i] = in[i];\n  }\n"
     "  tl_proxy_fence();\n  tl_warp_sync();\n"
-    "  if (tl_thread() == 0) {\n    tl_tma_%_$d(map, tl_arena + arg[6], @);\n    tl_tma_store_commit();\n    tl_tma_store_wait_read<0>();\n    tl_tma_store_wait<0>();\n  }\n";
+    "  if (tl_thread() == 0) {\n    tl_tma_%_$d^(map, tl_arena + arg[6], @);\n    tl_tma_store_commit();\n    tl_tma_store_wait_read<0>();\n    tl_tma_store_wait<0>();\n  }\n";
 
-std::string copy_text(Kind kind, size_t rank) {
+std::string copy_text(Kind kind, size_t rank, int op) {
   std::string at, out = kind == Kind::load ? kLoad : kStore;
   for (size_t d = 0; d < rank; ++d) at += (d ? ", arg[" : "arg[") + std::to_string(d) + "]";
-  const std::pair<const char*, std::string> parts[] = {{"$", std::to_string(rank)}, {"@", at}, {"%", kKinds[static_cast<int>(kind)]}};
+  const std::pair<const char*, std::string> parts[] = {{"$", std::to_string(rank)}, {"@", at}, {"%", kKinds[static_cast<int>(kind)]},
+                                                       {"^", kind == Kind::reduce ? "<" + std::to_string(op) + ">" : ""}};
   for (const auto& [mark, text] : parts)
     if (const size_t place = out.find(mark); place != out.npos) out.replace(place, 1, text);
   return kernel(32, out);
@@ -75,7 +77,7 @@ Case copy_case(const Row& row) {
   const size_t rank = row.dims.size();
   out.name = std::string("copy/") + kKinds[static_cast<int>(row.kind)] + "_" + row.name;
   out.shared_bytes = kTile + 16;
-  out.text = copy_text(row.kind, rank);
+  out.text = copy_text(row.kind, rank, row.op);
   out.refused = std::string_view(row.name).find("refused") == 0;
   out.map.rank = static_cast<int>(rank);
   out.map.type = row.type;
@@ -100,7 +102,7 @@ Case copy_case(const Row& row) {
   Random random(out.name);
   Bytes tensor(static_cast<size_t>(bytes)), tile(kTile);
   for (Bytes* all : {&tensor, &tile}) {
-    if (row.kind == Kind::add) fill_numbers(row, *all, random);
+    if (row.kind >= Kind::add) fill_numbers(row, *all, random);
     else random.fill(all->data(), all->size());
     if (std::string_view(row.name).find("subnormals") != std::string_view::npos)
       for (size_t at = 2; at + 2 <= all->size(); at += 4) (*all)[at] &= 0x7f, (*all)[at + 1] &= 0x80;
@@ -125,6 +127,31 @@ void add_ranks(Kind kind, std::vector<Case>& out) {
     }
 }
 
+// Every operation on every type, by 2d copies; then additions of every rank.
+void add_reductions(std::vector<Case>& out) {
+  struct Type {
+    const char* name;
+    int type, bytes;
+    bool is_float;
+  };
+  static const Type kTypes[] = {{"u32", 2, 4, false}, {"i32", 3, 4, false}, {"u64", 4, 8, false}, {"i64", 5, 8, false}, {"f16", 6, 2, true}, {"bf16", 9, 2, true}, {"f32", 7, 4, true}};
+  static const char* const kOps[] = {"add", "min", "max", "and", "or", "xor"};
+  for (int op = 0; op < 6; ++op)
+    for (const Type& type : kTypes) {
+      if (type.is_float && (op > 2 || (op > 0 && type.bytes == 4))) continue;
+      if (op == 0 && type.type == 5) continue;
+      const std::string name = std::string(kOps[op]) + "_" + type.name;
+      const int64_t width = 128 / type.bytes;
+      out.push_back(copy_case({Kind::reduce, name.c_str(), type.type, type.bytes, 3, false, 0, {width + 5, 20}, {width, 16}, {16, 9}, {1, 1}, op}));
+    }
+  static const int64_t kDims[] = {68, 7, 4, 3, 3}, kCorner[] = {40, 3, 0, 2, 2}, kBoxes[] = {32, 5, 3, 2, 2};
+  for (size_t rank = 1; rank <= 5; ++rank) {
+    const auto list = [&](const int64_t* from) { return std::vector<int64_t>(from, from + rank); };
+    const std::string name = std::to_string(rank) + "d";
+    out.push_back(copy_case({Kind::reduce, name.c_str(), 2, 4, 3, false, 0, list(kDims), list(kBoxes), list(kCorner), std::vector<int64_t>(rank, 1), 0}));
+  }
+}
+
 // Each block of a cluster loads its part of a tile for those blocks whose bits are set.
 const char kMulticast[] =
     "  tl_u32* const s = reinterpret_cast<tl_u32*>(tl_arena + 0);\n"
@@ -134,24 +161,29 @@ const char kMulticast[] =
     "  if (tl_thread() == 0) {\n    tl_mbarrier_init(bar, 1);\n    tl_mbarrier_init_fence();\n  }\n"
     "  tl_proxy_fence();\n  tl_cluster_barrier();\n"
     "  if (tl_thread() == 0) {\n    tl_mbarrier_expect(bar, arg[rank]);\n"
-    "    tl_tma_load_2d_multicast(tl_arena + rank * 1024, map, bar, tl_block_x() * 4 - 8, rank * 8, arg[4 + rank]);\n  }\n"
+    "    tl_tma_load_$d_multicast(tl_arena + rank * 1024, map, bar, tl_block_x() * 4 - 8@, arg[4 + rank]);\n  }\n"
     "  tl_warp_sync();\n  tl_mbarrier_wait(bar, 0);\n"
     "  for (int i = tl_thread(); i < 2048; i += 32) {\n    out[tl_block_x() * 2048 + i] = s[i];\n  }\n"
     "  tl_cluster_barrier();\n";
 
-Case multicast_case(const std::string& name, uint32_t blocks, uint32_t cluster, const std::vector<int64_t>& receivers) {
-  Row row{Kind::load, "", 2, 4, 3, false, 0, {64, 30}, {32, 8}, {}, {1, 1}};
-  Case out = copy_case(row);
+Case multicast_case(const std::string& name, size_t rank, uint32_t blocks, uint32_t cluster, const std::vector<int64_t>& receivers) {
+  static const int64_t kDims[] = {64, 30, 3, 2, 2}, kBoxes[5][5] = {{32}, {32, 8}, {32, 4, 2}, {32, 2, 2, 2}, {32, 2, 2, 1, 2}};
+  const auto list = [&](const int64_t* from) { return std::vector<int64_t>(from, from + rank); };
+  Case out = copy_case({Kind::load, "", 2, 4, 3, false, 0, list(kDims), list(kBoxes[rank - 1]), {}, std::vector<int64_t>(rank, 1), 0});
+  std::string text = kMulticast;
+  const char* const rest[] = {"", ", rank * 8", ", rank * 8, 1", ", rank * 8, 1, 0", ", rank * 8, 1, 0, -1"};
+  text.replace(text.find("$"), 1, std::to_string(rank)).replace(text.find("@"), 1, rest[rank - 1]);
   out.name = "copy/multicast_" + name;
-  out.text = kernel(32, kMulticast);
+  out.text = kernel(32, text);
   out.grid[0] = blocks;
   out.cluster = cluster;
   out.output = Bytes(blocks * kTile, 0xff);
   // Bytes that come to each block, then whom it sends to.
+  const int64_t bytes = out.arguments[5];
   out.arguments.assign(8, 0);
   for (size_t from = 0; from < receivers.size(); ++from) {
     out.arguments[4 + from] = receivers[from];
-    for (size_t to = 0; to < 4; ++to) out.arguments[to] += (receivers[from] >> to & 1) * 1024;
+    for (size_t to = 0; to < 4; ++to) out.arguments[to] += (receivers[from] >> to & 1) * bytes;
   }
   return out;
 }
@@ -162,9 +194,11 @@ void add_copy_cases(std::vector<Case>& out) {
   add_ranks(Kind::load, out);
   add_ranks(Kind::store, out);
   for (const Row& row : rows()) out.push_back(copy_case(row));
-  out.push_back(multicast_case("2_to_all", 4, 2, {3, 3}));
-  out.push_back(multicast_case("4_to_all", 4, 4, {15, 15, 15, 15}));
-  out.push_back(multicast_case("4_to_some", 8, 4, {5, 8, 6, 11}));
+  add_reductions(out);
+  for (size_t rank : {1, 3, 4, 5}) out.push_back(multicast_case(std::to_string(rank) + "d", rank, 4, 2, {3, 2}));
+  out.push_back(multicast_case("2_to_all", 2, 4, 2, {3, 3}));
+  out.push_back(multicast_case("4_to_all", 2, 4, 4, {15, 15, 15, 15}));
+  out.push_back(multicast_case("4_to_some", 2, 8, 4, {5, 8, 6, 11}));
 }
 
 }  // namespace tilert::truth

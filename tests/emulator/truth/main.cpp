@@ -98,21 +98,21 @@ int report(const Options& options, const std::vector<Case>& cases, const Record&
     ++wrong;
     std::printf("DIFFERS %-44s %s\n", cases[i].name.c_str(), text.c_str());
   }
-  if (b && options.filter.empty() && options.show.empty())
+  if (b)
     for (const std::string& name : b->unknown) std::printf("DIFFERS %-44s is in the record and is no case\n", name.c_str()), ++wrong;
   std::printf("%zu of %zu cases right: %s%s%s\n", cases.size() - std::min(wrong, cases.size()), cases.size(), a.device.c_str(), b ? " against " : "",
               b ? b->device.c_str() : "");
   return wrong ? 1 : 0;
 }
 
-int run(const Options& options, const std::vector<Case>& cases) {
+int run(const Options& options, const std::vector<Case>& cases, const std::set<std::string>& skipped) {
   Record own, other;
   std::string wrong = options.read.empty() ? record_side(options.emulated ? emulator(options) : options.libraries, cases, options.limit, own)
-                                           : read_record(options.read, cases, own);
+                                           : read_record(options.read, cases, skipped, own);
   if (!wrong.empty()) return say(wrong);
   if (!options.record.empty()) wrong = write_record(options.record, cases, own, options.raw);
   if (wrong.empty() && options.compare) wrong = record_side(emulator(options), cases, options.limit, other);
-  if (wrong.empty() && !options.against.empty()) wrong = read_record(options.against, cases, other);
+  if (wrong.empty() && !options.against.empty()) wrong = read_record(options.against, cases, skipped, other);
   if (!wrong.empty()) return say(wrong);
   return report(options, cases, own, options.compare || !options.against.empty() ? &other : nullptr);
 }
@@ -123,10 +123,16 @@ int main(int count, char** words) {
   Options options;
   if (!parse(count, words, options)) return std::fputs(kUsage, stderr), 2;
   std::vector<Case> cases;
-  for (Case& one : all_cases())
-    if (options.show.empty() ? one.name.find(options.filter) != std::string::npos : one.name == options.show) cases.push_back(std::move(one));
+  std::set<std::string> skipped;
+  for (Case& one : all_cases()) {
+    const bool chosen = options.show.empty() ? one.name.find(options.filter) != std::string::npos : one.name == options.show;
+    const std::string missing = missing_part(one);
+    if (!missing.empty()) std::printf("SKIPPED %s: device/cuda has no %s\n", one.name.c_str(), missing.c_str());
+    if (!chosen || !missing.empty()) skipped.insert(one.name);
+    else cases.push_back(std::move(one));
+  }
   if (cases.empty()) return say("no such case");
   if (options.coverage) return report_coverage(cases);
   if (!options.compile.empty()) return compile_all(options, cases);
-  return run(options, cases);
+  return run(options, cases, skipped);
 }

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <set>
 
 namespace tilert::truth {
 namespace {
@@ -70,13 +69,13 @@ Record record_of(const std::vector<Case>& cases, const Results& results) {
   return out;
 }
 
-std::string read_record(const std::string& path, const std::vector<Case>& cases, Record& out) {
+std::string read_record(const std::string& path, const std::vector<Case>& cases, const std::set<std::string>& skipped, Record& out) {
   std::ifstream in(path);
   if (!in) return "cannot read " + path;
   const Json file = Json::parse(in, nullptr, false);
   if (file.is_discarded() || !file.contains("cases")) return path + " is no record of truth cases";
   out.device = file.value("device", "");
-  std::set<std::string> names;
+  std::set<std::string> names = skipped;
   for (const Case& one : cases) {
     names.insert(one.name);
     Recorded recorded;

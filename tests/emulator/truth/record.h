@@ -1,6 +1,7 @@
 // Records of a side: a JSON file of each case's digest, and its bytes where asked for. Differences in words.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,8 @@ struct Record {
 };
 
 Record record_of(const std::vector<Case>& cases, const Results& results);
-// Empty, or why the file is none.
-std::string read_record(const std::string& path, const std::vector<Case>& cases, Record& out);
+// Empty, or why the file is none. `skipped`: names that may be in the file too.
+std::string read_record(const std::string& path, const std::vector<Case>& cases, const std::set<std::string>& skipped, Record& out);
 std::string write_record(const std::string& path, const std::vector<Case>& cases, const Record& record, bool with_bytes);
 
 // Empty where both are the same; else what differs, with at most `most` elements where both have bytes.
