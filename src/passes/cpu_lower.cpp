@@ -150,7 +150,11 @@ Status CpuLowering::lower(const StmtPtr& stmt, Out& out) {
 }
 
 Status CpuLowering::lower_for(const StmtPtr&, const For& loop, Out& out) {
-  if (fuse_product_loop(loop, out)) return {};
+  TILERT_ASSIGN(const bool fused, fuse_product_loop(loop, out));
+  return fused ? Status() : lower_plain_for(loop, out);
+}
+
+Status CpuLowering::lower_plain_for(const For& loop, Out& out) {
   CpuFor result{loop, {}};
   result.loop.body.clear();
   result.loop.begin = prover_.simplify(loop.begin);

@@ -187,9 +187,75 @@ const Gemm* CpuLowering::only_product(const For& loop) {
   return gemm;
 }
 
+// Whether the last dims of a tensor end where the operands' tensors end: what lies beyond is dropped.
+bool CpuLowering::ends_with(const Buffer& tensor, const Source& a, const Source& b) {
+  const size_t rank = tensor.shape.size();
+  const auto along = [&](size_t d, const Source& s) {
+    return prover_.simplify(tensor.shape[d]) == prover_.simplify(program_.buffer(s.first.buffer).shape[s.other_dim]);
+  };
+  return tensor.scope == Scope::global && rank >= 2 && along(rank - 2, a) && along(rank - 1, b);
+}
+
+// The tile leaves for its own place in such a tensor.
+bool CpuLowering::leaves_as_it_came(const Copy& copy, const Source& a, const Source& b) {
+  if (!whole_tile(copy.src) || !ends_with(program_.buffer(copy.dst.buffer), a, b)) return false;
+  const size_t rank = copy.dst.extents.size();
+  const auto along = [&](size_t d, const Source& s) {
+    return copy.dst.extents[d] == s.copy->src.extents[s.other_dim] &&
+           prover_.simplify(copy.dst.offsets[d]) == s.first.indices[s.other_dim];
+  };
+  return along(rank - 2, a) && along(rank - 1, b);
+}
+
+// An element-wise loop that takes each element of the tile to itself, or to its own place in such a tensor.
+bool CpuLowering::keeps_its_points(const Parallel& parallel, BufferId tile, const Source& a, const Source& b) {
+  bool keeps = parallel.vars.size() == 2;
+  const auto same_point = [&](const Access& at) {
+    for (size_t d = 0; d < 2 && keeps; ++d) keeps = at.indices[d] == program_.var(parallel.vars[d]);
+  };
+  const auto own_place = [&](const Access& at) {
+    const size_t rank = at.indices.size();
+    keeps = keeps && ends_with(program_.buffer(at.buffer), a, b);
+    for (size_t d = 0; d < 2 && keeps; ++d) {
+      const Source& s = d == 0 ? a : b;
+      const Expr own = arith::add(arena_, s.first.indices[s.other_dim], program_.var(parallel.vars[d]));
+      keeps = prover_.simplify(at.indices[rank - 2 + d]) == prover_.simplify(own);
+    }
+  };
+  for_each_stmt(parallel.body, [&](const Stmt& s) {
+    if (const auto* store = std::get_if<Store>(&s.node)) {
+      store->to.buffer == tile ? same_point(store->to) : own_place(store->to);
+    } else if (const auto* let = std::get_if<Let>(&s.node)) {
+      if (!let->value && let->read.buffer == tile) same_point(let->read);
+    } else {
+      keeps &= std::holds_alternative<If>(s.node);
+    }
+  });
+  return keeps;
+}
+
+// Whether no statement of the block can tell what rows and columns of the product beyond its operands' tensors hold.
+bool CpuLowering::stays_inside(const Block& block, const Gemm& gemm, const Source& a, const Source& b) {
+  const BufferId c = gemm.c.buffer;
+  return std::all_of(block.begin(), block.end(), [&](const StmtPtr& s) {
+    const std::vector<BufferUse> uses = buffer_uses_deep(*s);
+    if (std::none_of(uses.begin(), uses.end(), [&](const BufferUse& use) { return use.buffer == c; })) return true;
+    if (std::holds_alternative<Alloc>(s->node) || std::holds_alternative<Fill>(s->node)) return true;
+    if (const auto* other = std::get_if<Gemm>(&s->node)) return other == &gemm;
+    if (const auto* loop = std::get_if<For>(&s->node)) return stays_inside(loop->body, gemm, a, b);
+    if (const auto* branch = std::get_if<If>(&s->node))
+      return stays_inside(branch->then_body, gemm, a, b) && stays_inside(branch->else_body, gemm, a, b);
+    if (const auto* copy = std::get_if<Copy>(&s->node)) return copy->src.buffer == c && leaves_as_it_came(*copy, a, b);
+    const auto* parallel = std::get_if<Parallel>(&s->node);
+    return parallel && keeps_its_points(*parallel, c, a, b);
+  });
+}
+
 // for k in begin..end { copy A(.., k * depth + a0) -> a; copy B -> b; gemm(a, b, c) }, where nothing else looks at a
-// and b, is c += A * B over all k at once, clipped to what exists: outside, both operands are zero.
-bool CpuLowering::fuse_product_loop(const For& loop, Out& out) {
+// and b, is c += A * B over all k at once, clipped to what exists: outside, both operands are zero. Rows of A and columns
+// of B that do not exist are zero too, but zero times what is not finite is not: where c's elements there are looked at,
+// the product is fused for whole tiles only.
+Result<bool> CpuLowering::fuse_product_loop(const For& loop, Out& out) {
   const Gemm* gemm = only_product(loop);
   if (!gemm) return false;
   const auto a = product_source(loop, gemm->a, !gemm->trans_a), b = product_source(loop, gemm->b, gemm->trans_b);
@@ -216,10 +282,15 @@ bool CpuLowering::fuse_product_loop(const For& loop, Out& out) {
   const int64_t depth = a->copy->src.extents[a->k_dim];
   const int64_t m = a->copy->src.extents[a->other_dim], n = b->copy->src.extents[b->other_dim];
   const Expr total = arith::mul(arena_, arith::sub(arena_, loop.end, loop.begin), depth);
+  const Expr rows = count(*a, a->other_dim, index(m)), columns = count(*b, b->other_dim, index(n));
+  const bool seen = floats && !stays_inside(kernel_body_, *gemm, *a, *b);
+  if (seen) {
+    const Expr all = arith::logical_and(arena_, arith::le(arena_, index(m), rows), arith::le(arena_, index(n), columns));
+    inside = prover_.simplify(arith::logical_and(arena_, inside, all));
+  }
   tile(gemm->c.buffer);
-  CpuGemm product{matrix(*a, gemm->trans_a), matrix(*b, gemm->trans_b), matrix_of(gemm->c, false),
-                  count(*a, a->other_dim, index(m)), count(*b, b->other_dim, index(n)), count(*a, a->k_dim, total),
-                  arena_.boolean(true), m, n, kCpuProductDepth, ta.dtype};
+  CpuGemm product{matrix(*a, gemm->trans_a), matrix(*b, gemm->trans_b), matrix_of(gemm->c, false), rows, columns,
+                  count(*a, a->k_dim, total), arena_.boolean(true), m, n, kCpuProductDepth, ta.dtype};
   kernel_.notes.push_back(fmt::format("loop {}: one product over its whole depth, in rounds of {}", ordinal_, kCpuProductDepth));
   if (!inside || (inside->is_constant() && inside->as_int() != 0)) {
     emit(out, std::move(product));
@@ -227,6 +298,7 @@ bool CpuLowering::fuse_product_loop(const For& loop, Out& out) {
   }
   CpuIf guarded{inside, {}, {}};
   emit(guarded.then_body, std::move(product));
+  if (seen) TILERT_TRY(lower_plain_for(loop, guarded.else_body));
   emit(out, std::move(guarded));
   return true;
 }

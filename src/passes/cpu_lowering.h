@@ -33,6 +33,7 @@ class CpuLowering {
   Status lower_reduce(const ir::Reduce& reduce, Out& out);
   Status lower_parallel(const ir::Parallel& parallel, Out& out);
   Status lower_for(const ir::StmtPtr& stmt, const ir::For& loop, Out& out);
+  Status lower_plain_for(const ir::For& loop, Out& out);
   Status lower_if(const ir::If& n, Out& out);
 
   // cpu_lower_copy.cpp
@@ -54,7 +55,11 @@ class CpuLowering {
     size_t k_dim, other_dim;  // of the tensor
     ir::Access first;         // where the loop's first round starts
   };
-  bool fuse_product_loop(const ir::For& loop, Out& out);
+  Result<bool> fuse_product_loop(const ir::For& loop, Out& out);
+  bool stays_inside(const ir::Block& block, const ir::Gemm& gemm, const Source& a, const Source& b);
+  bool leaves_as_it_came(const ir::Copy& copy, const Source& a, const Source& b);
+  bool keeps_its_points(const ir::Parallel& parallel, ir::BufferId tile, const Source& a, const Source& b);
+  bool ends_with(const ir::Buffer& tensor, const Source& a, const Source& b);
   const ir::Gemm* only_product(const ir::For& loop);
   std::optional<Source> product_source(const ir::For& loop, const ir::Region& operand, bool k_last);
   bool starts_inside(const Source& source, ir::Expr& inside);

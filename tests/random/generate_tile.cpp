@@ -55,7 +55,7 @@ size_t Generator::fresh(DType dtype, Scope scope, std::vector<int64_t> shape) {
 size_t Generator::fresh() {
   const int kind = static_cast<int>(dice_.below(100));
   if (kind < 6) return fresh(any_dtype(), Scope::scalar, {});
-  if (kind < 10) return fresh(any_dtype(), Scope::local, {dice_.from(1, 6)});
+  if (kind < 14) return fresh(any_dtype(), Scope::local, {dice_.from(1, 6)});
   const size_t rank = static_cast<size_t>(dice_.of({1, 2, 2, 2, 2, 3}));
   return fresh(any_dtype(), kind < 55 ? Scope::shared : Scope::fragment, shape(rank));
 }
