@@ -138,14 +138,14 @@ std::string place_in(const KernelText& text, int line) {
 
 std::vector<Part> device_parts() {
   std::vector<Part> out;
-  for (const char* name : {"types.cuh", "math.cuh", "memory.cuh", "matrix.cuh", "hopper.cuh", "products.cuh", "sync.cuh"})
+  for (const char* name : {"types.cuh", "math.cuh", "memory.cuh", "matrix.cuh", "hopper.cuh", "products.cuh", "sync.cuh", "copies.cuh"})
     for (Part& part : cut(file(name))) out.push_back(std::move(part));
   return out;
 }
 
 std::vector<Part> twin_parts() {
   std::vector<Part> out;
-  for (const char* name : {"twins.cuh", "twins_matrix.cuh", "twins_products.cuh", "twins_sync.cuh"})
+  for (const char* name : {"twins.cuh", "twins_matrix.cuh", "twins_products.cuh", "twins_sync.cuh", "twins_copies.cuh"})
     for (Part& part : cut(file(name))) out.push_back(std::move(part));
   return out;
 }
