@@ -1,5 +1,8 @@
 // Host twins of reducing and multicast tensor copies.
 
+//@ TL_TMA_REDUCE
+// The instruction's spelling on the device alone.
+
 //@ tl_tma_reduce_1d
 template <int Op>
 TL_DEV void tl_tma_reduce_1d(const tl_tensor_map& map, const void* src, int x, int line = __builtin_LINE()) {
