@@ -46,23 +46,22 @@ uint32_t box_bytes(const TensorMap& map) {
 // Of shared memory, from the tile's start.
 uint32_t tile_bytes(const TensorMap& map) { return box_bytes(map) / row_bytes(map) * pitch(map); }
 
-// The value of an element outside the tensor: zero, or the NaN of the format with all bits set but the sign.
+// The value of an element outside the tensor: zero, or the NaN that an H200 puts there, 7ff7 in every 16 bits.
 void fill_outside(const TensorMap& map, uint8_t* element) {
-  std::memset(element, 0, map.element_bytes);
-  if (map.fill == 0) return;
-  std::memset(element, 0xff, map.element_bytes);
-  element[map.element_bytes - 1] = 0x7f;
+  for (int i = 0; i < map.element_bytes; ++i) element[i] = map.fill == 0 ? 0 : i % 2 ? 0x7f : 0xf7;
 }
 
-// Part of a run of the box: its elements that lie inside, as a range.
+// Part of a run of the box: its elements that lie inside, as a range. A store goes on to the end of the last 16 bytes that it
+// began inside: an H200 writes beyond a tensor whose rows end between.
 struct Range {
   int64_t first, last;  // elements of the run
 };
-Range inside_of(const TensorMap& map, int x) {
-  const int64_t step = map.element_strides[0], count = map.box[0];
+Range inside_of(const TensorMap& map, int x, bool stores) {
+  const int64_t step = map.element_strides[0], count = map.box[0], per = 16 / map.element_bytes;
+  const int64_t columns = stores ? (int64_t{map.dims[0]} + per - 1) / per * per : int64_t{map.dims[0]};
   int64_t first = 0, last = count;
   while (first < count && x + first * step < 0) ++first;
-  while (last > first && x + (last - 1) * step >= static_cast<int64_t>(map.dims[0])) --last;
+  while (last > first && x + (last - 1) * step >= columns) --last;
   return {first, last};
 }
 
@@ -113,7 +112,7 @@ void note_store(Gpu& gpu, const TensorStore& store) {
 void Gpu::land_load(const TensorLoad& load) {
   const TensorMap& map = load.map;
   const uint32_t bytes = box_bytes(map), size = map.element_bytes;
-  const Range range = inside_of(map, load.at[0]);
+  const Range range = inside_of(map, load.at[0], false);
   const int64_t step = static_cast<int64_t>(map.element_strides[0]) * size;
   for (Block& to : cluster_of(*load.block)) {
     if (!load.reaches(to)) continue;
@@ -170,7 +169,7 @@ void Gpu::write_stores(ThreadStores& of, size_t keep) {
   while (of.groups.size() > keep) {
     for (const TensorStore& store : of.groups.front()) {
       const TensorMap& map = store.map;
-      const Range range = inside_of(map, store.at[0]);
+      const Range range = inside_of(map, store.at[0], true);
       for_each_run(map, store.at, [&](uint8_t* to, uint32_t linear) {
         if (!to) return;
         for (int64_t e = range.first; e < range.last; ++e) {

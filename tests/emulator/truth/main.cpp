@@ -93,6 +93,7 @@ std::string record_side(const Libraries& libraries, const std::vector<Case>& cas
 int report(const Options& options, const std::vector<Case>& cases, const Record& a, const Record* b) {
   size_t wrong = 0;
   for (size_t i = 0; i < cases.size(); ++i) {
+    if (b && (a.cases[i].unseen || b->cases[i].unseen)) std::printf("UNSEEN %s: no GPU has run it for the record\n", cases[i].name.c_str());
     const std::string text = b ? difference(cases[i], a.cases[i], b->cases[i], options.show.empty() ? 4 : 100000) : a.cases[i].wrong;
     if (text.empty()) continue;
     ++wrong;

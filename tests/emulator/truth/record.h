@@ -11,6 +11,7 @@ namespace tilert::truth {
 
 struct Recorded {
   bool known = false;
+  bool unseen = false;  // its row says that no GPU has run it
   std::string digest, wrong;
   Bytes output;  // empty where the file has digests only
 };
