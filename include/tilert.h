@@ -252,15 +252,17 @@ TILERT_API tilert_scalar tilert_builder_scalar(tilert_builder* builder, const ch
 /* One hint of the schedule. An unset hint is recommended by the target's cost model. */
 typedef int32_t tilert_hint_kind;
 enum {
-  TILERT_HINT_THREADS = 1,       /* threads of a block (class B: results within tolerance) */
+  TILERT_HINT_THREADS = 1,       /* threads of a block: 32 to 1024, whole warps (class B: results within tolerance) */
   TILERT_HINT_THREADS_FIXED = 2, /* the same, fixed: makes thread_id available; refused by this version */
-  TILERT_HINT_MIN_BLOCKS = 3,    /* blocks per multiprocessor (class A: bit-identical, as all below) */
-  TILERT_HINT_MAX_REGISTERS = 4,
-  TILERT_HINT_RASTER = 5, /* width of the groups of blocks that run together along the first grid dim */
+  TILERT_HINT_MIN_BLOCKS = 3,    /* blocks per multiprocessor (class A: bit-identical, as all below but for class B) */
+  TILERT_HINT_MAX_REGISTERS = 4, /* a thread's, 24 to 255: more blocks fit, the compiler may spill */
+  TILERT_HINT_RASTER = 5, /* width of the groups of blocks that run together along the first grid dim: a group's blocks
+                           * go down the second dim before the next group starts, so that they share what L2 holds */
   TILERT_HINT_ROLES = 6,  /* 0 auto, 1 off, 2 producer and consumers */
   TILERT_HINT_CLUSTER = 7,
-  TILERT_HINT_PDL = 8,    /* programmatic dependent launch */
-  TILERT_HINT_SPLIT_K = 9 /* class B */
+  TILERT_HINT_PDL = 8,       /* programmatic dependent launch */
+  TILERT_HINT_SPLIT_K = 9,   /* class B */
+  TILERT_HINT_CONSUMERS = 10 /* consumer warpgroups of a kernel with roles (class B) */
 };
 enum { TILERT_HINT_MUST = 1 /* not taken is an error that says why */ };
 typedef struct tilert_hint {
@@ -269,7 +271,8 @@ typedef struct tilert_hint {
   int64_t value;
   uint32_t flags;
   uint32_t reserved;
-  const char* target; /* only when compiled for this target ("sm_90a", "cpu"); NULL: for all */
+  const char* target; /* only when compiled for this target ("sm_90a"; "cpu": any CPU); NULL: for all that no hint of
+                       * the same kind names */
 } tilert_hint;
 
 /* A kernel of the program: 1 to 3 grid extents, expressions of dims. All further fields may be zero. */
@@ -880,6 +883,18 @@ TILERT_API tilert_status tilert_variant_get_info(tilert_variant* variant, tilert
  * none. */
 TILERT_API tilert_status tilert_variant_text(tilert_variant* variant, const char* stage, const char** text,
                                              size_t* size, tilert_error** error) TILERT_NOEXCEPT;
+
+/* How the variant was made: its resolved configuration with the program's own names and places; each hint's outcome, with
+ * the reason where it was not taken; products, pipelines, roles, copies and their engines; who holds each element of a
+ * fragment, where each element of a shared tile lies, and the map of shared memory; fragments that change hands, and the
+ * bytes they move; what bounds the blocks of a multiprocessor (registers only where this process compiled it).
+ * As text for people, or as JSON, whose keys may grow in number. Runs the passes again; compiles nothing. `*text`
+ * belongs to the variant and lasts until the next call for the same format. Errors: those of generating code. Acts:
+ * none. */
+typedef int32_t tilert_explain_format;
+enum { TILERT_EXPLAIN_TEXT = 0, TILERT_EXPLAIN_JSON = 1 };
+TILERT_API tilert_status tilert_variant_explain(tilert_variant* variant, tilert_explain_format format, const char** text,
+                                                size_t* size, tilert_error** error) TILERT_NOEXCEPT;
 
 /* The binary (cubin, object) of a compiled variant; belongs to the variant. Errors: TILERT_NOT_READY. Acts: none. */
 TILERT_API tilert_status tilert_variant_binary(tilert_variant* variant, const void** data, size_t* size,

@@ -50,7 +50,8 @@ struct Stages {
 };
 inline constexpr Stages stages(uint32_t count) { return {count}; }
 
-// Hints and flags of a kernel: tl::threads(128).min_blocks(2).
+// Hints and flags of a kernel: tl::threads(128).min_blocks(2). must() and for_target() speak of the hint before them:
+// tl::threads(128).must().max_registers(96).for_target("sm_90a").
 struct Hints {
   std::vector<tilert_hint> list;
   uint32_t flags = 0;
@@ -66,6 +67,20 @@ struct Hints {
   Hints& min_blocks(int64_t n) { return add(TILERT_HINT_MIN_BLOCKS, n); }
   Hints& max_registers(int64_t n) { return add(TILERT_HINT_MAX_REGISTERS, n); }
   Hints& roles_off() { return add(TILERT_HINT_ROLES, 1); }
+  Hints& roles_on() { return add(TILERT_HINT_ROLES, 2); }
+  Hints& consumers(int64_t warpgroups) { return add(TILERT_HINT_CONSUMERS, warpgroups); }
+  Hints& raster(int64_t width) { return add(TILERT_HINT_RASTER, width); }
+  Hints& cluster(int64_t blocks) { return add(TILERT_HINT_CLUSTER, blocks); }
+  Hints& pdl() { return add(TILERT_HINT_PDL, 1); }
+  Hints& split_k(int64_t parts) { return add(TILERT_HINT_SPLIT_K, parts); }
+  Hints& must() {
+    if (!list.empty()) list.back().flags |= TILERT_HINT_MUST;
+    return *this;
+  }
+  Hints& for_target(const char* target) {  // a string that lives until the grid is made
+    if (!list.empty()) list.back().target = target;
+    return *this;
+  }
   Hints& no_contract() { return flags |= TILERT_GRID_NO_CONTRACT, *this; }
 };
 inline Hints threads(int64_t n) { return Hints().threads(n); }

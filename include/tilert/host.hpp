@@ -51,6 +51,15 @@ class Variant : public Handle<tilert_variant, tilert_variant_retain, tilert_vari
     if (status != TILERT_OK) return Error(status, error);
     return std::string(text, size);
   }
+  // How the variant was made, for people; TILERT_EXPLAIN_JSON: for tools.
+  Result<std::string> explain(tilert_explain_format format = TILERT_EXPLAIN_TEXT) const {
+    const char* text = nullptr;
+    size_t size = 0;
+    tilert_error* error = nullptr;
+    const tilert_status status = tilert_variant_explain(get(), format, &text, &size, &error);
+    if (status != TILERT_OK) return Error(status, error);
+    return std::string(text, size);
+  }
 };
 
 class Device : public Handle<tilert_device, tilert_device_retain, tilert_device_release> {

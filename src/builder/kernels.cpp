@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "builder/builder.h"
+#include "target/target.h"
 
 namespace tilert::builder {
 namespace {
@@ -20,53 +21,28 @@ Result<std::string> text(const char* from, std::string_view what) {
   return std::string(from, size);
 }
 
-struct NumberHint {
-  int64_t low, high, multiple;
-  const char* name;
-};
-
-Result<int> number(const tilert_hint& hint, const NumberHint& row) {
-  if (hint.value < row.low || hint.value > row.high || hint.value % row.multiple != 0)
-    return make_error(Code::kInvalidArgument, "hint {} is {}: give {} to {}, a multiple of {}", row.name, hint.value,
-                      row.low, row.high, row.multiple);
-  return static_cast<int>(hint.value);
-}
-
 }  // namespace
 
 Result<ir::Hints> Builder::hints_of(std::span<const tilert_hint> hints) const {
   ir::Hints out;
   for (const tilert_hint& hint : hints) {
+    const ir::HintRow* row = ir::hint_row(static_cast<ir::HintKind>(hint.kind));
+    if (!row || static_cast<tilert_hint_kind>(row->kind) != hint.kind)
+      return make_error(Code::kInvalidArgument, "{} is not a hint", hint.kind);
     if (hint.flags & ~uint32_t{TILERT_HINT_MUST})
-      return make_error(Code::kInvalidArgument, "hint {} has unknown flags {:#x}", hint.kind, hint.flags);
-    if (hint.flags & TILERT_HINT_MUST) return refuse(Refusal::hint_must_);
-    if (hint.target) return refuse(Refusal::hint_target_);
-    switch (hint.kind) {
-      case TILERT_HINT_THREADS: {
-        TILERT_ASSIGN(out.threads, number(hint, {32, 1024, 32, "threads"}));
-        break;
-      }
-      case TILERT_HINT_MIN_BLOCKS: {
-        TILERT_ASSIGN(out.min_blocks_per_sm, number(hint, {1, 32, 1, "min_blocks"}));
-        break;
-      }
-      case TILERT_HINT_MAX_REGISTERS: {
-        TILERT_ASSIGN(out.register_cap, number(hint, {24, 255, 1, "max_registers"}));
-        break;
-      }
-      case TILERT_HINT_ROLES:
-        if (hint.value == 2) return refuse(Refusal::roles_);
-        if (hint.value != 0 && hint.value != 1)
-          return make_error(Code::kInvalidArgument, "hint roles is {}: give 0 or 1", hint.value);
-        out.roles_off = hint.value == 1;
-        break;
-      case TILERT_HINT_THREADS_FIXED: return refuse(Refusal::threads_fixed_);
-      case TILERT_HINT_RASTER: return refuse(Refusal::raster_);
-      case TILERT_HINT_CLUSTER: return refuse(Refusal::cluster_);
-      case TILERT_HINT_PDL: return refuse(Refusal::pdl_);
-      case TILERT_HINT_SPLIT_K: return refuse(Refusal::split_k_);
-      default: return make_error(Code::kInvalidArgument, "{} is not a hint", hint.kind);
+      return make_error(Code::kInvalidArgument, "hint {} has unknown flags {:#x}", row->name, hint.flags);
+    if (!row->takes(hint.value))
+      return make_error(Code::kInvalidArgument, "hint {} is {}: give {} to {}, a multiple of {}", row->name, hint.value, row->low,
+                        row->high, row->multiple);
+    if (row->kind == ir::HintKind::threads_fixed) return refuse(Refusal::threads_fixed_);
+    ir::Hint made{row->kind, hint.value, (hint.flags & TILERT_HINT_MUST) != 0, {}};
+    if (hint.target) {
+      TILERT_ASSIGN(made.target, text(hint.target, "the hint's target"));
+      const Result<Target> known = parse_target(made.target);
+      if (!known) return known.error();
     }
+    if (out.find(made.kind, made.target)) return make_error(Code::kInvalidArgument, "hint {} is given twice", row->name);
+    out.all.push_back(std::move(made));
   }
   return out;
 }

@@ -84,6 +84,7 @@ struct tilert_variant : tilert::capi::HandleBase {
   std::mutex mutex;
   // What text() handed out: kept, since callers hold pointers into it.
   std::map<std::string, std::string> texts;
+  std::string explanations[2];  // by tilert_explain_format
   tilert::runtime::ArtifactPtr artifact;
 };
 

@@ -217,6 +217,22 @@ tilert_status tilert_variant_text(tilert_variant* variant, const char* stage, co
   });
 }
 
+tilert_status tilert_variant_explain(tilert_variant* variant, tilert_explain_format format, const char** text, size_t* size,
+                                     tilert_error** error) noexcept {
+  return capi::guard(error, [&]() -> Status {
+    TILERT_TRY(capi::check(variant, "variant"));
+    if (!text || !size) return make_error(Code::kInvalidArgument, "{} is NULL", text ? "size" : "text");
+    if (format != TILERT_EXPLAIN_TEXT && format != TILERT_EXPLAIN_JSON)
+      return make_error(Code::kInvalidArgument, "format {} is neither text nor JSON", format);
+    const std::lock_guard lock(variant->mutex);
+    TILERT_ASSIGN(std::string made, variant->variant->explain(format == TILERT_EXPLAIN_JSON));
+    const std::string& kept = variant->explanations[format] = std::move(made);
+    *text = kept.c_str();
+    *size = kept.size();
+    return {};
+  });
+}
+
 tilert_status tilert_variant_binary(tilert_variant* variant, const void** data, size_t* size,
                                     tilert_error** error) noexcept {
   return capi::guard(error, [&]() -> Status {

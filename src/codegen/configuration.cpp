@@ -3,16 +3,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include "passes/hints.h"
+
 namespace tilert::codegen {
 namespace {
 
+using nlohmann::json;
 using passes::GemmPlan;
 using passes::KernelPlan;
 
-nlohmann::json product(uint32_t ordinal, const GemmPlan& plan) {
-  nlohmann::json out;
-  out["operation"] = ordinal;
-  out["tile"] = {plan.m, plan.n, plan.k};
+json product(uint32_t ordinal, const GemmPlan& plan) {
+  json out{{"operation", ordinal}, {"tile", {plan.m, plan.n, plan.k}}};
   if (plan.path == GemmPlan::Path::fma) {
     out["instruction"] = "fma";
     return out;
@@ -23,32 +24,67 @@ nlohmann::json product(uint32_t ordinal, const GemmPlan& plan) {
   return out;
 }
 
-nlohmann::json kernel(const KernelPlan& plan) {
-  nlohmann::json out;
-  out["threads"] = plan.threads + (plan.roles.on ? 128 : 0);
-  out["shared_bytes"] = plan.shared_bytes;
+json pipeline(uint32_t ordinal, const passes::RingPlan& ring) {
+  json out{{"operation", ordinal}, {"stages", ring.stages}, {"copies_ahead", ring.copies}};
+  if (!ring.reason.empty()) out["not_ahead"] = ring.reason;
+  return out;
+}
+
+json roles(const passes::RolePlan& plan) {
+  return {{"operation", plan.loop}, {"stages", plan.stages}, {"consumer_warpgroups", plan.consumers},
+          {"producer_registers", plan.producer_registers}, {"consumer_registers", plan.consumer_registers}};
+}
+
+json hints(const KernelPlan& plan) {
+  json out = json::array();
+  for (const passes::HintOutcome& h : plan.hints) {
+    json one{{"hint", passes::text_of(h)}, {"taken", h.taken}};
+    if (h.ordinal) one["operation"] = h.ordinal;
+    if (!h.taken) one["reason"] = h.reason;
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+json kernel(const KernelPlan& plan) {
+  json out{{"threads", plan.threads + (plan.roles.on ? 128 : 0)}, {"shared_bytes", plan.shared_bytes}, {"min_blocks", plan.min_blocks}};
   for (const auto& [ordinal, gemm] : plan.gemms) out["products"].push_back(product(ordinal, gemm));
-  for (const auto& [ordinal, ring] : plan.rings) {
-    nlohmann::json r{{"operation", ordinal}, {"stages", ring.stages}, {"copies_ahead", ring.copies}};
-    if (!ring.reason.empty()) r["not_ahead"] = ring.reason;
-    out["pipelines"].push_back(std::move(r));
-  }
-  if (plan.roles.on) {
-    out["roles"] = {{"operation", plan.roles.loop}, {"stages", plan.roles.stages}, {"consumer_warpgroups", plan.roles.consumers},
-                    {"producer_registers", plan.roles.producer_registers}, {"consumer_registers", plan.roles.consumer_registers}};
-  } else if (!plan.roles.reason.empty()) {
-    out["no_roles"] = plan.roles.reason;
-  }
-  if (!plan.notes.empty()) out["notes"] = plan.notes;
+  for (const auto& [ordinal, ring] : plan.rings) out["pipelines"].push_back(pipeline(ordinal, ring));
+  if (plan.roles.on) out["roles"] = roles(plan.roles);
+  else if (!plan.roles.reason.empty()) out["no_roles"] = plan.roles.reason;
+  for (const auto& [ordinal, copy] : plan.copies)
+    out["copies"].push_back({{"operation", ordinal}, {"engine", name_of(copy.engine)}, {"bytes", copy.bytes}});
+  for (const passes::Conversion& c : plan.conversions)
+    out["conversions"].push_back({{"operation", c.ordinal}, {"fragment", c.fragment}, {"bytes", c.bytes}, {"written", c.written}, {"reason", c.reason}});
+  if (!plan.hints.empty()) out["hints"] = hints(plan);
   return out;
 }
 
 }  // namespace
 
-std::string configuration_json(const passes::Module& module) {
-  nlohmann::json out;
+const char* name_of(passes::CopyPlan::Engine engine) {
+  switch (engine) {
+    case passes::CopyPlan::Engine::registers: return "registers";
+    case passes::CopyPlan::Engine::asynchronous: return "asynchronous";
+    case passes::CopyPlan::Engine::tensor: return "tensor";
+  }
+  return "?";
+}
+
+json configuration(const passes::Module& module) {
+  json out;
   for (const KernelPlan& plan : module.plans) out["kernels"].push_back(kernel(plan));
-  return out.dump();
+  return out;
+}
+
+json configuration(const passes::CpuProgram& program, int lanes) {
+  json out{{"vector_lanes", lanes}, {"product_depth", passes::kCpuProductDepth}};
+  for (size_t k = 0; k < program.kernels.size(); ++k) {
+    json one{{"tile_bytes", program.kernels[k].tile_bytes}, {"notes", program.kernels[k].notes}};
+    if (!program.module.plans[k].hints.empty()) one["hints"] = hints(program.module.plans[k]);
+    out["kernels"].push_back(std::move(one));
+  }
+  return out;
 }
 
 }  // namespace tilert::codegen

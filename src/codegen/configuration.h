@@ -1,14 +1,18 @@
 // The resolved configuration of a variant as JSON: what was chosen, and why not something else. Ordinals name operations;
-// labels and lines are resolved against the live program by whoever shows it.
+// labels and lines are resolved against the live program by whoever shows it (jit/explain.h).
 #pragma once
 
-#include <string>
+#include <nlohmann/json_fwd.hpp>
 
+#include "passes/cpu_lower.h"
 #include "passes/module.h"
 
 namespace tilert::codegen {
 
-// Pure content: equal modules give equal texts.
-std::string configuration_json(const passes::Module& module);
+// Pure content: equal modules give equal values.
+nlohmann::json configuration(const passes::Module& module);
+nlohmann::json configuration(const passes::CpuProgram& program, int lanes);
+
+const char* name_of(passes::CopyPlan::Engine engine);
 
 }  // namespace tilert::codegen

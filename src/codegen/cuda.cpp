@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include <set>
 
 #include "arith/prover.h"
@@ -22,7 +24,7 @@ class KernelText {
  public:
   KernelText(const passes::Module& module, const Kernel& kernel, const KernelPlan& plan, size_t index)
       : program_(module.program), kernel_(kernel), plan_(plan), prover_(*module.program.arena, module.facts),
-        text_(module.program, [this](Expr e) { return narrow(e); }), entry_(fmt::format("tilert_kernel_{}", index)) {}
+        text_(module.program, [this](Expr e) { return narrow(e); }), entry_(entry_name(index)) {}
 
   std::string run(GeneratedKernel& out) {
     collect_uses();
@@ -32,7 +34,7 @@ class KernelText {
     for (int i = 0; i < 3; ++i) out.cluster[i] = plan_.cluster[i];
     for (size_t d = 0; d < 3; ++d) out.grid.push_back(d < kernel_.grid.size() ? kernel_.grid[d] : program_.arena->index(1));
     const std::string parameters = parameter_list(out);
-    text_.open(fmt::format("TL_KERNEL({}, {}) {}({}) {{", out.threads, std::max(1, kernel_.hints.min_blocks_per_sm), entry_, parameters));
+    text_.open(fmt::format("TL_KERNEL({}, {}) {}({}) {{", out.threads, plan_.min_blocks, entry_, parameters));
     static const char* const kBlock[] = {"tl_block_x()", "tl_block_y()", "tl_block_z()"};
     for (size_t d = 0; d < kernel_.block_vars.size(); ++d)
       if (vars_.count(kernel_.block_vars[d]))
@@ -134,7 +136,7 @@ Result<GeneratedProgram> generate_cuda(const passes::Module& module, const passe
     out.kernels.push_back(std::move(kernel));
   }
   out.source = device_text("cuda", body) + product_forms(body) + body;
-  out.configuration = configuration_json(module);
+  out.configuration = configuration(module).dump();
   out.program = module.program;
   return out;
 }

@@ -28,6 +28,9 @@ struct KernelParameter {
   TensorMap map;                        // tensor_map
 };
 
+// The symbol of a program's k-th kernel, where it is not a source kernel with a name of its own.
+inline std::string entry_name(size_t kernel) { return "tilert_kernel_" + std::to_string(kernel); }
+
 struct GeneratedKernel {
   std::string entry;
   std::vector<ir::Expr> grid;    // three extents, x first; over dims and scalars

@@ -13,7 +13,7 @@ using namespace ir;
 using namespace passes;
 
 std::string LlvmKernel::run(GeneratedKernel& out) {
-  out.entry = fmt::format("tilert_kernel_{}", index_);
+  out.entry = entry_name(index_);
   for (size_t d = 0; d < 3; ++d) out.grid.push_back(d < source_.grid.size() ? source_.grid[d] : arena_.index(1));
   measure_products(kernel_.body);
   out.shared_bytes = kernel_.tile_bytes + panel_bytes_ + row_bytes_;

@@ -1,6 +1,9 @@
 // The module: kernels, then what they call.
 #include "codegen/llvm_program.h"
 
+#include <nlohmann/json.hpp>
+
+#include "codegen/configuration.h"
 #include "codegen/llvm_kernel.h"
 #include "passes/cpu_lower.h"
 
@@ -22,11 +25,7 @@ Result<GeneratedProgram> generate_llvm(passes::Module module, const passes::Pass
   for (const auto& [dtype, pack] : callees.packs) out.source += emit_pack(isa, dtype, pack);
   for (GemmKind kind : callees.products) out.source += emit_gemm(isa, kind);
   if (callees.rows) out.source += emit_rows_gemm(isa);
-  std::string notes;
-  for (const passes::CpuKernel& kernel : lowered.kernels)
-    for (const std::string& note : kernel.notes) notes += fmt::format("{}\"{}\"", notes.empty() ? "" : ", ", note);
-  out.configuration = fmt::format("{{\"vector_lanes\": {}, \"product_depth\": {}, \"notes\": [{}]}}", isa.lanes,
-                                  passes::kCpuProductDepth, notes);
+  out.configuration = configuration(lowered, isa.lanes).dump();
   out.program = std::move(lowered.module.program);
   return out;
 }

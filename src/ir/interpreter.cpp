@@ -105,7 +105,7 @@ int Machine::threads_of(const Kernel& kernel) const {
     lowered |= std::holds_alternative<Group>(s.node) || std::holds_alternative<Move>(s.node) ||
                std::holds_alternative<ir::Call>(s.node);
   });
-  const int threads = options_.threads ? options_.threads : kernel.hints.threads;
+  const int threads = options_.threads ? options_.threads : kernel.threads;
   return lowered && threads ? threads : 1;
 }
 

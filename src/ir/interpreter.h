@@ -27,7 +27,7 @@ struct HostArguments {
 };
 
 struct InterpretOptions {
-  int threads = 0;                            // of lowered kernels; 0: what the kernel's hints say
+  int threads = 0;                            // of lowered kernels; 0: Kernel::threads
   int64_t max_statements = int64_t{1} << 36;  // executed, each lane's counted; more is an error
   int64_t max_tile_bytes = int64_t{1} << 30;
 };

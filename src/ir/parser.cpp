@@ -173,6 +173,7 @@ void Parser::kernel() {
   s_.expect("grid");
   k.grid = exprs(false);
   hints(k.hints);
+  if (s_.accept("threads")) k.threads = narrow("a number of threads");
   if (s_.is("source"))
     k.source = source_kernel();
   else
@@ -216,23 +217,15 @@ void Parser::refuse_source(std::string_view what) {
 }
 
 void Parser::hints(Hints& h) {
-  while (!s_.failed()) {
-    if (s_.accept("threads"))
-      h.threads = narrow("a number of threads");
-    else if (s_.accept("threads_fixed"))
-      h.threads_fixed = true;
-    else if (s_.accept("min_blocks"))
-      h.min_blocks_per_sm = narrow("a number of blocks");
-    else if (s_.accept("register_cap"))
-      h.register_cap = narrow("a number of registers");
-    else if (s_.accept("consumers"))
-      h.consumer_warpgroups = narrow("a number of warpgroups");
-    else if (s_.accept("roles_off"))
-      h.roles_off = true;
-    else if (s_.accept("persistent"))
-      h.persistent = true;
-    else
-      return;
+  while (!s_.failed() && s_.accept("hint")) {
+    const HintRow* found = nullptr;
+    for (const HintRow& row : hint_rows())
+      if (!found && s_.accept(row.name)) found = &row;
+    if (!found) return s_.fail_at(s_.place(), "this is not the name of a hint");
+    Hint hint{found->kind, narrow("the hint's value"), false, {}};
+    hint.must = s_.accept("must");
+    if (s_.accept("for")) hint.target = string("a target in quotes");
+    h.all.push_back(std::move(hint));
   }
 }
 

@@ -125,19 +125,22 @@ class Printer : ExprPrinter {
     list(k.block_vars, [&](VarId v) { var(v); });
     put(") grid ");
     exprs(k.grid);
-    const Hints& h = k.hints;
-    if (h.threads) put(" threads ", h.threads);
-    if (h.threads_fixed) put(" threads_fixed");
-    if (h.min_blocks_per_sm) put(" min_blocks ", h.min_blocks_per_sm);
-    if (h.register_cap) put(" register_cap ", h.register_cap);
-    if (h.consumer_warpgroups) put(" consumers ", h.consumer_warpgroups);
-    if (h.roles_off) put(" roles_off");
-    if (h.persistent) put(" persistent");
+    for (const Hint& h : k.hints.all) hint(h);
+    if (k.threads) put(" threads ", k.threads);
     if (k.source)
       source(*k.source);
     else
       block(k.body);
     end_line();
+  }
+
+  void hint(const Hint& h) {
+    const HintRow* row = hint_row(h.kind);
+    put(" hint ", row ? row->name : "?", " ", h.value);
+    if (h.must) put(" must");
+    if (h.target.empty()) return;
+    put(" for ");
+    quote(h.target);
   }
 
   void source(const SourceKernel& k) {

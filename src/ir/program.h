@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "ir/hint.h"
 #include "ir/stmt.h"
 #include "support/result.h"
 
@@ -76,17 +77,6 @@ struct Parameter {
   VarId var = kNoVar;           // scalar
 };
 
-// Hints of a kernel; zero = recommended. Class B ones change bits within tolerance, class A ones never do.
-struct Hints {
-  int threads = 0;
-  bool threads_fixed = false;
-  int min_blocks_per_sm = 0;
-  int register_cap = 0;
-  int consumer_warpgroups = 0;
-  bool roles_off = false;
-  bool persistent = false;
-};
-
 // A whole kernel in the user's own text, instead of a body. Its parameters are the program's, in their order (a tensor as a
 // pointer, a scalar by value), then all dims in their order as int64.
 struct SourceKernel {
@@ -106,6 +96,7 @@ struct Kernel {
   std::vector<Expr> grid;         // one extent each, over dims and scalars
   Block body;
   Hints hints;
+  int threads = 0;  // lowered: of a block
   std::shared_ptr<const SourceKernel> source;  // set: `body` and `block_vars` are empty
 };
 

@@ -185,16 +185,25 @@ bool Verifier::launch_exprs(const std::vector<Expr>& list, const char* what) {
   return true;
 }
 
+bool Verifier::hints(const Hints& hints) {
+  for (const Hint& h : hints.all) {
+    const HintRow* row = hint_row(h.kind);
+    if (!row) return fail(fmt::format("{} is not a hint", static_cast<int>(h.kind)));
+    if (!row->takes(h.value))
+      return fail(fmt::format("hint {} is {}: give {} to {}, a multiple of {}", row->name, h.value, row->low, row->high, row->multiple));
+    if (hints.find(h.kind, h.target) != &h) return fail(fmt::format("hint {} is given twice", row->name));
+  }
+  return true;
+}
+
 bool Verifier::kernel(const Kernel& k) {
   kernel_ = k.name;
   current_ = nullptr;
   if (k.grid.empty() || k.grid.size() > 3)
     return fail(fmt::format("a grid has 1 to 3 extents, this one {}", k.grid.size()));
   if (!launch_exprs(k.grid, "a grid extent")) return false;
-  const Hints& h = k.hints;
-  if (h.threads < 0 || h.threads > 1024) return fail(fmt::format("a block has 1 to 1024 threads, not {}", h.threads));
-  if (h.min_blocks_per_sm < 0 || h.register_cap < 0 || h.consumer_warpgroups < 0)
-    return fail("a hint is negative; 0 leaves the choice to the compiler");
+  if (!hints(k.hints)) return false;
+  if (k.threads < 0 || k.threads > 1024) return fail(fmt::format("a block has 1 to 1024 threads, not {}", k.threads));
   if (k.source) return source_kernel(k);
   if (k.block_vars.size() != k.grid.size())
     return fail(fmt::format("the grid has {} extents and {} block indices", k.grid.size(), k.block_vars.size()));

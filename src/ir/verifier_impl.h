@@ -32,6 +32,7 @@ class Verifier {
   bool global_buffer(const Buffer& b);
   bool tile_buffer(const Buffer& b);
   bool parameter(const Parameter& parameter, size_t number);
+  bool hints(const Hints& hints);
   bool kernel(const Kernel& k);
   bool source_kernel(const Kernel& k);
   bool launch_exprs(const std::vector<Expr>& list, const char* what);

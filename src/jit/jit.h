@@ -116,6 +116,8 @@ class Variant {
   const Info& info() const;
   // Text at a stage: "specialized", "source", or the name of a pass of passes/order.h ("lower", ...). Compiles nothing.
   Result<std::string> text(std::string_view stage) const;
+  // How it was made (jit/explain.h), as text or JSON. Compiles nothing.
+  Result<std::string> explain(bool as_json) const;
   runtime::ArtifactPtr artifact() const;   // null: not compiled
   Result<runtime::ArtifactPtr> compile();  // or fetch
 

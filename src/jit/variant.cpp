@@ -2,9 +2,11 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 #include "generator_digest.h"
 #include "jit/artifact_builder.h"
+#include "jit/explain.h"
 #include "jit/generate.h"
 #include "jit/jit.h"
 #include "jit/version.h"
@@ -181,6 +183,17 @@ const Variant::Info& Variant::info() const {
 
 Result<std::string> Variant::text(std::string_view stage) const {
   return text_after(*program_, choices_, target_, device_, stage.empty() ? "source" : stage);
+}
+
+Result<std::string> Variant::explain(bool as_json) const {
+  std::vector<KernelResources> resources;
+  {
+    std::lock_guard lock(mutex_);
+    resources = resources_;
+  }
+  TILERT_ASSIGN(nlohmann::json made, jit::explain(*program_, choices_, target_, device_, resources));
+  made["conditions"] = conditions_;
+  return as_json ? made.dump(2) : explanation_text(made);
 }
 
 }  // namespace tilert::jit

@@ -7,6 +7,7 @@
 #include "ir/visit.h"
 #include "passes/contract.h"
 #include "passes/cpu_lowering.h"
+#include "passes/hints.h"
 
 namespace tilert::passes {
 
@@ -205,8 +206,10 @@ void place_large_locals(const Program& program, CpuKernel& kernel) {
 }  // namespace
 
 Result<CpuProgram> cpu_lower(Module module, const PassContext& context, int lanes) {
-  TILERT_ASSIGN(Module contracted, contract(std::move(module), context));
-  CpuProgram out{std::move(contracted), {}};
+  TILERT_ASSIGN(Module taken, take_hints(std::move(module), context));
+  TILERT_ASSIGN(Module contracted, contract(std::move(taken), context));
+  TILERT_ASSIGN(Module judged, judge_hints(std::move(contracted), context));
+  CpuProgram out{std::move(judged), {}};
   for (size_t i = 0; i < out.module.program.kernels.size(); ++i) {
     const Block body = out.module.program.kernels[i].body;
     CpuKernel kernel;

@@ -22,6 +22,7 @@ class ElementWise {
   Status run();
   // The widest vectors that all its contiguous memory accesses allow, whatever the map; 1 if there are none.
   int64_t widest();
+  int64_t vector() const { return vector_; }  // elements that its memory accesses move at once, after run
 
  private:
   struct MatchKey {

@@ -27,6 +27,8 @@ class RoleLowering {
 
   Status run() {
     declare_tiles();
+    for (const StmtPtr& s : kernel_.body)
+      if (is_common(*s)) TILERT_TRY(low_.statement(s));
     initialize_barriers();
     const Expr thread = low_.program().var(roles_.thread);
     const int64_t consumers = low_.plan().threads;
@@ -42,6 +44,11 @@ class RoleLowering {
     for (const StmtPtr& s : kernel_.body)
       if (s->ordinal == roles_.loop) return std::get<For>(s->node);
     return std::get<For>(kernel_.body.front()->node);  // plan_roles found it
+  }
+
+  bool is_common(const Stmt& s) const {
+    const auto* let = std::get_if<Let>(&s.node);
+    return let && roles_.common.count(let->var);
   }
 
   bool is_of_ring(BufferId tile) const {
@@ -136,9 +143,15 @@ class RoleLowering {
     return bytes;
   }
 
+  void note_tensor_copy(const Stmt& s, BufferId to, const TensorMapPlan& map) {
+    const int64_t size = dtype_bytes(low_.program().buffer(to).dtype);
+    low_.plan().copies[s.ordinal] = {CopyPlan::Engine::tensor, map.box[0] * map.box[1] * size};
+  }
+
   void load(const Stmt& s, const Copy& copy, Expr slot) {
     const size_t map = roles_.loads.at(s.ordinal);
     const int64_t width = roles_.maps[map].box[0];
+    note_tensor_copy(s, copy.dst.buffer, roles_.maps[map]);
     for (int64_t column = 0; column < copy.dst.extents[1]; column += width) {
       const Access to = low_.shared_access(copy.dst.buffer, {slot, low_.index(0), low_.index(column)});
       low_.call(Primitive::tma_load_2d,
@@ -154,6 +167,8 @@ class RoleLowering {
     for (const StmtPtr& s : kernel_.body) {
       if (s->ordinal == roles_.loop && std::holds_alternative<For>(s->node)) {
         multiply_loop();
+      } else if (is_common(*s)) {
+        continue;
       } else if (const auto* a = std::get_if<Alloc>(&s->node); a && low_.program().buffer(a->buffer).scope == Scope::shared) {
         continue;
       } else if (roles_.stores.count(s->ordinal) && std::holds_alternative<Copy>(s->node)) {
@@ -234,6 +249,7 @@ class RoleLowering {
     const size_t map = roles_.stores.at(s.ordinal);
     const int64_t rows = roles_.maps[map].box[1], columns = copy.src.extents[1];
     const DType dtype = low_.program().buffer(copy.dst.buffer).dtype;
+    note_tensor_copy(s, copy.dst.buffer, roles_.maps[map]);
     const BufferId staging = low_.staging_tile(dtype, {copy.src.extents[0], columns});
     low_.group(fmt::format("{}: copy, to its staging", s.ordinal), [&] { fill_staging(copy, staging, dtype, rows, columns); });
     low_.call(Primitive::proxy_fence, {});
@@ -284,6 +300,7 @@ void Lower::declare_shared(BufferId tile) {
   const AddressMap& map = plan_.shared.at(tile);
   lowered_[tile] = scratch(b.dtype, map.bytes(b.stages) / dtype_bytes(b.dtype), "tile");
   program().buffers[lowered_[tile]].alignment = map.alignment();
+  plan_.flat[tile] = lowered_[tile];
 }
 
 BufferId Lower::staging_tile(DType dtype, const std::vector<int64_t>& shape) {

@@ -294,6 +294,14 @@ void Lower::clear_registers(BufferId fragment) {
   });
 }
 
+// apply_rings issued it, and waits for it.
+bool Lower::runs_ahead(uint32_t ordinal) const {
+  return std::any_of(plan_.rings.begin(), plan_.rings.end(), [&](const auto& ring) {
+    const auto& copies = ring.second.copies;
+    return std::find(copies.begin(), copies.end(), ordinal) != copies.end();
+  });
+}
+
 Status Lower::statement(const StmtPtr& s) {
   ordinal_ = s->ordinal;
   location_ = s->location;
@@ -310,7 +318,7 @@ Status Lower::statement(const StmtPtr& s) {
             }
             return {};
           },
-          [&](const Copy& c) { return c.prefer == CopyPrefer::async && c.must ? async_copy(*s, c) : copy(*s, c); },
+          [&](const Copy& c) { return runs_ahead(s->ordinal) ? async_copy(*s, c) : copy(*s, c); },
           [&](const Fill& f) { return fill(*s, f); },
           [&](const Gemm& g) { return gemm(*s, g); },
           [&](const Reduce& r) { return reduce(*s, r); },

@@ -64,6 +64,8 @@ class Lower {
   ir::Expr register_part(const FragmentMap& map, int d, ir::Expr reg);
   // Records what is known of a variable: that it is the value; a loop's range.
   void define(ir::VarId var, ir::Expr value);
+  // Records that a fragment changes hands through shared memory, for the operation at hand.
+  void note_conversion(ir::BufferId fragment, bool written, std::string reason);
   void bound_loop(const ir::For& loop);  // in the current scope of facts
   // True on exactly one of the threads that hold copies of the same element; null when there is only one.
   ir::Expr is_first_replica(const FragmentMap& map);
@@ -113,6 +115,7 @@ class Lower {
 
  private:
   Status block(const ir::Block& in);
+  bool runs_ahead(uint32_t ordinal) const;
   Status kernel_with_roles(const ir::Kernel& kernel);
   Status uniform_let(const ir::Let& let);
   Status uniform_store(const ir::Store& store);

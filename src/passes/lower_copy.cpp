@@ -107,7 +107,11 @@ Status Lower::copy(const Stmt& s, const Copy& c) {
     TILERT_TRY(ElementWise(*this, read_all, map, comment("copy, read"), {}).run());
     return ElementWise(*this, write_all, map, comment("copy, write"), {}).run();
   }
-  return ElementWise(*this, loop.loop, map, comment("copy"), bounds).run();
+  ElementWise moved(*this, loop.loop, map, comment("copy"), bounds);
+  TILERT_TRY(moved.run());
+  const int64_t most = std::max(dtype_bytes(src.dtype), dtype_bytes(dst.dtype));
+  plan_.copies[s.ordinal] = {CopyPlan::Engine::registers, std::min<int64_t>(16, moved.vector() * most)};
+  return {};
 }
 
 Status Lower::fill(const Stmt&, const Fill& f) {
@@ -163,6 +167,7 @@ Status Lower::async_copy(const Stmt& s, const Copy& c) {
   chunks.back() /= width;
   const FragmentMap map = blocked_map(chunks, plan_.threads, 1, context_.target.warp_size);
   const Access from = std::get<Let>(loop.body[0]->node).read, to = std::get<Store>(loop.body[1]->node).to;
+  plan_.copies[s.ordinal] = {CopyPlan::Engine::asynchronous, width * size};
   group(comment("copy, asynchronous"), [&] {
     unrolled(map.registers(), [&](Expr step) {
       std::unordered_map<VarId, Expr> env;

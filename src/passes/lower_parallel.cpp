@@ -60,9 +60,8 @@ void ElementWise::match(const Access& access, bool write) {
   if (m.matches) {
     matches_.emplace(MatchKey{access.buffer, access.indices}, std::move(m));
   } else {
-    staged_.insert({access.buffer, kNoBuffer});
+    if (staged_.insert({access.buffer, kNoBuffer}).second) low_.note_conversion(access.buffer, write, m.reason);
     if (write) written_.insert(access.buffer);
-    low_.plan().notes.push_back(fmt::format("{}: fragment {} goes through shared memory: {}", comment_, access.buffer, m.reason));
   }
 }
 

@@ -96,6 +96,12 @@ void Lower::reload(BufferId fragment, BufferId flat) {
   });
 }
 
+void Lower::note_conversion(BufferId fragment, bool written, std::string reason) {
+  int64_t bytes = dtype_bytes(program().buffer(fragment).dtype);
+  for (int64_t extent : fragment_map(fragment).shape()) bytes *= extent;
+  plan_.conversions.push_back({ordinal_, fragment, bytes, written, std::move(reason)});
+}
+
 Result<BufferId> Lower::converted(BufferId fragment, const FragmentMap& map) {
   const FragmentMap from = fragment_map(fragment);
   if (from == map) return fragment;
@@ -113,7 +119,7 @@ Result<BufferId> Lower::converted(BufferId fragment, const FragmentMap& map) {
     });
     return result;
   }
-  plan_.notes.push_back(fmt::format("{}: fragment {} is converted through shared memory: {}", ordinal_, fragment, match.reason));
+  note_conversion(fragment, false, match.reason);
   int64_t elements = 1;
   for (int64_t extent : map.shape()) elements *= extent;
   const BufferId box = scratch(dtype, elements, "converted");

@@ -48,6 +48,7 @@ struct RolePlan {
   std::map<uint32_t, size_t> loads, stores;  // ordinals of copies, and their tensor maps
   std::vector<TensorMapPlan> maps;
   ir::VarId thread = ir::kNoVar;             // the thread index that tells roles apart; no fact bounds it
+  std::set<ir::VarId> common;                // lets before the loop that both roles make for themselves
 };
 
 // A pipelined loop whose copies run ahead, by the ordinal of the loop.
@@ -55,6 +56,33 @@ struct RingPlan {
   int stages = 1;
   std::vector<uint32_t> copies;  // ordinals of the copies that run ahead
   std::string reason;            // why not, where stages is 1
+};
+
+// What the program asked of the compiler, and what came of it (passes/hints.h).
+struct HintOutcome {
+  enum class Of : uint8_t { kernel, stages, prefer, eviction, split } of = Of::kernel;
+  ir::HintKind kind{};        // of == kernel
+  uint32_t ordinal = 0;       // of the loop, copy or product
+  uint32_t location = 0;
+  int64_t asked = 0;          // the hint's value, the number of stages, or that of the enum
+  bool must = false;
+  bool taken = false;
+  std::string reason;         // why not
+};
+
+// How a copy is made, by its ordinal.
+struct CopyPlan {
+  enum class Engine : uint8_t { registers, asynchronous, tensor } engine = Engine::registers;
+  int64_t bytes = 0;  // of one access of a thread; tensor: of a box
+};
+
+// A fragment that changes hands through shared memory, for whom and why.
+struct Conversion {
+  uint32_t ordinal;           // of the operation that needs it
+  ir::BufferId fragment;
+  int64_t bytes;              // through shared memory, there; and back again
+  bool written;               // and into its own threads again
+  std::string reason;
 };
 
 struct KernelPlan {
@@ -68,9 +96,12 @@ struct KernelPlan {
   RolePlan roles;
   int cluster[3] = {1, 1, 1};
   int64_t shared_bytes = 0;
-  int registers = 0;                        // cap per thread; 0 = none
+  int min_blocks = 1;                       // on a multiprocessor: bounds the registers of a thread
   ir::VarId thread = ir::kNoVar;            // the thread index of lowered code
-  std::vector<std::string> notes;           // conversions and refused hints, for explain
+  std::map<ir::BufferId, ir::BufferId> flat;  // lowered: the flat buffers of shared tiles
+  std::map<uint32_t, CopyPlan> copies;      // by ordinal
+  std::vector<Conversion> conversions;
+  std::vector<HintOutcome> hints;
 };
 
 struct Module {

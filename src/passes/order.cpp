@@ -3,6 +3,7 @@
 
 #include "passes/barriers.h"
 #include "passes/contract.h"
+#include "passes/hints.h"
 #include "passes/layouts.h"
 #include "passes/lower.h"
 #include "passes/partial_sums.h"
@@ -17,8 +18,11 @@ namespace tilert::passes {
 const std::vector<Pass>& gpu_passes() {
   using ir::Stage;
   static const auto& table = immortal(std::vector<Pass>{
+      {"take_hints", take_hints, Stage::specialized},
+      {"raster", raster, Stage::specialized},
       {"select", select, Stage::specialized},
       {"plan_roles", plan_roles, Stage::specialized},
+      {"bound_registers", bound_registers, Stage::specialized},
       {"partial_sums", partial_sums, Stage::specialized},
       {"contract", contract, Stage::specialized},
       {"infer_layouts", infer_layouts, Stage::specialized},
@@ -27,6 +31,7 @@ const std::vector<Pass>& gpu_passes() {
       {"lower", lower, Stage::lowered},
       {"plan_shared", plan_shared, Stage::lowered},
       {"insert_barriers", insert_barriers, Stage::synchronized},
+      {"judge_hints", judge_hints, Stage::synchronized},
   });
   return table;
 }

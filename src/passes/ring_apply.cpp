@@ -70,7 +70,6 @@ class RingRewriter {
     Stmt copy = *moved;
     auto& node = std::get<Copy>(copy.node);
     node.prefer = CopyPrefer::async;
-    node.must = true;
     add_slot(node.dst, slot);
     return std::make_shared<const Stmt>(std::move(copy));
   }

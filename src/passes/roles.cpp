@@ -7,6 +7,7 @@
 
 #include "ir/visit.h"
 #include "layout/fragment_builders.h"
+#include "passes/hints.h"
 #include "passes/region.h"
 #include "passes/select.h"
 
@@ -26,7 +27,9 @@ class RolePlanner {
     plan_.roles.reason = decide();
     plan_.roles.on = plan_.roles.reason.empty();
     if (!plan_.roles.on) {
-      plan_.roles = RolePlan{false, plan_.roles.reason, 0, 0, 0, 0, 0, {}, {}, {}, kNoVar};
+      RolePlan off;
+      off.reason = plan_.roles.reason;
+      plan_.roles = std::move(off);
       return {};
     }
     plan_.threads = plan_.roles.consumers * 128;
@@ -40,7 +43,7 @@ class RolePlanner {
   // Empty when the kernel gets roles, else why not.
   std::string decide() {
     if (!context_.target.has(Feature::wgmma) || !context_.target.has(Feature::tma)) return "no warpgroup products on this target";
-    if (kernel_.hints.roles_off) return "the program asks for no roles";
+    if (hint_of(kernel_, HintKind::roles) == 1) return "the program asks for no roles";
     const Stmt* loop_stmt = nullptr;
     for (const StmtPtr& s : kernel_.body) {
       const auto* loop = std::get_if<For>(&s->node);
@@ -61,9 +64,44 @@ class RolePlanner {
       if (!reason.empty()) return fmt::format("operation {}: {}", s->ordinal, reason);
     }
     if (gemms_.empty() || plan_.roles.loads.empty()) return "its loop has no copies or no product";
+    const std::string known = share_lets(*loop_stmt);
+    if (!known.empty()) return known;
     for (const StmtPtr& s : kernel_.body)
       if (const auto* copy = std::get_if<Copy>(&s->node)) take_store(*s, *copy);
     return budget(loop);
+  }
+
+  // The producer needs the loop's bounds and the places of its copies. What they are computed from before the loop it
+  // computes itself: pure values, and reads of global memory that the kernel has not written yet.
+  std::string share_lets(const Stmt& loop_stmt) {
+    std::set<VarId> needed;
+    const auto need = [&](Expr e) { for_each_node(e, [&](Expr n) { if (n->is_variable()) needed.insert(n->var()); }); };
+    const auto& loop = std::get<For>(loop_stmt.node);
+    need(loop.begin), need(loop.end);
+    for (const StmtPtr& s : loop.body)
+      if (const auto* copy = std::get_if<Copy>(&s->node)) std::for_each(copy->src.offsets.begin(), copy->src.offsets.end(), need);
+    const auto first = kernel_.body.begin();
+    const auto end = std::find_if(first, kernel_.body.end(), [&](const StmtPtr& s) { return s.get() == &loop_stmt; });
+    for (auto at = end; at != first;) {
+      const auto* let = std::get_if<Let>(&(*--at)->node);
+      if (!let || !needed.count(let->var)) continue;
+      if (!let->value) {
+        if (program_.buffer(let->read.buffer).scope != Scope::global || std::any_of(first, at, [&](const StmtPtr& s) { return writes_global_memory(*s); }))
+          return fmt::format("operation {}: a place in the loop depends on what the consumers read", (*at)->ordinal);
+        std::for_each(let->read.indices.begin(), let->read.indices.end(), need);
+      } else {
+        need(let->value);
+      }
+      plan_.roles.common.insert(let->var);
+    }
+    return {};
+  }
+
+  bool writes_global_memory(const Stmt& s) const {
+    if (std::holds_alternative<Inline>(s.node)) return true;
+    const auto uses = buffer_uses_deep(s);
+    return std::any_of(uses.begin(), uses.end(),
+                       [&](const BufferUse& u) { return u.write && program_.buffer(u.buffer).scope == Scope::global; });
   }
 
   // A matrix copy that the tensor copy engine can make: rank 2 but for leading units, rows on 16 bytes, and the region too: a
@@ -101,6 +139,7 @@ class RolePlanner {
     if (src.scope != Scope::global || dst.scope != Scope::shared || src.dtype != dst.dtype) return "not a plain copy to a shared tile";
     if (!c.valid.empty() || (c.safe && c.safe->bits != 0)) return "it has bounds of its own";
     if (is_touched(s, c.src.buffer, true)) return "the kernel writes its source";
+    if (c.prefer == CopyPrefer::sync || (c.prefer == CopyPrefer::async && c.must)) return "it is asked to be made another way";
     if (!whole_tile(c.dst) || dst.shape.size() != 2) return "it fills a part of its tile";
     const std::string reason = engine_takes(c.src);
     if (!reason.empty()) return reason;
@@ -124,7 +163,8 @@ class RolePlanner {
     if (!atom) return "no warpgroup product of these dtypes";
     const int64_t width = wgmma_n(*atom, plan.n);
     if (plan.m % 64 != 0 || width != plan.n || plan.k % 16 != 0) return "its tile is not one of warpgroup products";
-    const int consumers = plan.m % 128 == 0 ? 2 : 1;
+    const int64_t asked = hint_of(kernel_, HintKind::consumers);
+    const int consumers = (asked == 1 || asked == 2) && plan.m % (64 * asked) == 0 ? static_cast<int>(asked) : plan.m % 128 == 0 ? 2 : 1;
     if (plan_.roles.consumers != 0 && plan_.roles.consumers != consumers) return "products want different warpgroups";
     plan_.roles.consumers = consumers;
     plan.path = GemmPlan::Path::wgmma;

@@ -7,6 +7,7 @@
 
 #include "ir/semantics.h"
 #include "ir/visit.h"
+#include "passes/hints.h"
 
 namespace tilert::passes {
 namespace {
@@ -171,12 +172,12 @@ FragmentMap gemm_accumulator_map(const GemmPlan& plan, int threads) {
 }
 
 Result<Module> select(Module module, const PassContext& context) {
-  module.plans.resize(module.program.kernels.size());
   for (size_t k = 0; k < module.program.kernels.size(); ++k) {
     const Kernel& kernel = module.program.kernels[k];
     KernelPlan& plan = module.plans[k];
     const auto all = products(kernel);
-    plan.threads = kernel.hints.threads > 0 ? kernel.hints.threads : recommend_threads(module.program, kernel, all);
+    const int64_t asked = hint_of(kernel, HintKind::threads);
+    plan.threads = asked > 0 ? static_cast<int>(asked) : recommend_threads(module.program, kernel, all);
     if (plan.threads % context.target.warp_size != 0 || plan.threads > context.target.max_threads_per_block)
       return make_error(Code::kUnsupported, "kernel '{}': {} threads a block: {} takes multiples of {} up to {}", kernel.name,
                         plan.threads, context.target.text, context.target.warp_size, context.target.max_threads_per_block);

@@ -1,6 +1,6 @@
 // specialize: a program becomes one variant's: dims given when compiled are constants, what is known of the others
 // (divisors, ranges) is kept as facts, expressions are simplified.
-// before: a frozen program. after: a canonical copy with an arena of its own; Module::facts know dims and block indices.
+// before: a frozen program. after: a copy with an arena of its own; Module::facts know dims and block indices.
 #pragma once
 
 #include <optional>

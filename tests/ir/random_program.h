@@ -95,13 +95,9 @@ class RandomProgram {
     k.name = "k \"x\"";
     k.block_vars = {12};
     k.grid = {expr(DType::index)};
-    k.hints.threads = pick(2) * 128;
-    k.hints.threads_fixed = flip();
-    k.hints.min_blocks_per_sm = pick(3);
-    k.hints.register_cap = pick(3) * 40;
-    k.hints.consumer_warpgroups = pick(3);
-    k.hints.roles_off = flip();
-    k.hints.persistent = flip();
+    for (const HintRow& row : hint_rows())
+      if (flip()) k.hints.all.push_back({row.kind, row.low, flip(), flip() ? "sm_90a" : ""});
+    k.threads = pick(2) * 128;
     k.body = block(3);
     return k;
   }

@@ -157,7 +157,7 @@ TEST(Text, CanonicalTextTellsDifferentProgramsApart) {
   EXPECT_NE(base, canonical_text(samples::gemm(DType::bf16, 64, 64, 32)));
   EXPECT_NE(base, canonical_text(samples::gemm(DType::f16, 64, 32, 32)));
   Program hinted = samples::gemm(DType::f16, 64, 64, 32);
-  hinted.kernels[0].hints.threads = 128;
+  hinted.kernels[0].hints.set(HintKind::threads, 128);
   EXPECT_NE(base, canonical_text(hinted));
   Program swapped = samples::gemm(DType::f16, 64, 64, 32);
   std::swap(swapped.dims[0], swapped.dims[1]);

@@ -184,7 +184,7 @@ TEST(Roles, APlainProductGetsAProducerAndTwoConsumers) {
 
 TEST(Roles, WhatKeepsThemOffIsSaid) {
   GemmShape off;
-  off.hints = " roles_off";
+  off.hints = " hint roles 1";
   EXPECT_EQ(lowered(gemm_text(off), "sm_90a", "plan_roles").plans[0].roles.reason, "the program asks for no roles");
   GemmShape mn_major;
   mn_major.trans_b = false;

@@ -73,7 +73,7 @@ class Passes : public Backend {
     if (sides && coverage) return after(c, want, "apply_rings", nullptr);
     if (sides && stage != "apply_rings") return {};  // roles run side by side: not for the interpreter
     for (size_t k = 0; k < lowered->plans.size(); ++k)
-      lowered->program.kernels[k].hints.threads = lowered->plans[k].threads;
+      lowered->program.kernels[k].threads = lowered->plans[k].threads;
     const Result<Outputs> got = interpret(c, lowered->program, make_data(c));
     if (!got) return "interpreted after " + stage + ": " + got.error().message;
     const std::string found = difference(c, want, *got);

@@ -127,10 +127,11 @@ void Generator::declare_tensors() {
 
 ir::Hints Generator::hints() {
   ir::Hints h;
-  if (dice_.chance(50)) h.threads = static_cast<int>(dice_.of({32, 64, 128, 128, 256, 96}));
-  if (dice_.chance(10)) h.min_blocks_per_sm = static_cast<int>(dice_.from(1, 3));
-  if (dice_.chance(10)) h.register_cap = static_cast<int>(dice_.of({64, 128, 255}));
-  h.roles_off = dice_.chance(product_ ? 4 : 15);
+  using Kind = ir::HintKind;
+  if (dice_.chance(50)) h.set(Kind::threads, dice_.of({32, 64, 128, 128, 256, 96}));
+  if (dice_.chance(10)) h.set(Kind::min_blocks, dice_.from(1, 3));
+  if (dice_.chance(10)) h.set(Kind::max_registers, dice_.of({64, 128, 255}));
+  if (dice_.chance(product_ ? 4 : 15)) h.set(Kind::roles, 1);
   return h;
 }
 

@@ -224,7 +224,7 @@ class Shrinker {
     for (size_t k = 0; k < best_.program.kernels.size(); ++k)
       better |= attempt([&](Case& c) {
         const ir::Hints& h = c.program.kernels[k].hints;
-        const bool any = h.threads || h.min_blocks_per_sm || h.register_cap || h.roles_off;
+        const bool any = !h.all.empty();
         c.program.kernels[k].hints = {};
         return any;
       });

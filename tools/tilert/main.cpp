@@ -14,7 +14,7 @@ namespace {
 struct Arguments {
   std::string file, target = "cpu", stage = "source";
   std::vector<std::string> dims;
-  bool allow_source = false;
+  bool allow_source = false, json = false;
 };
 
 // "M=4096" as a name and a value.
@@ -65,6 +65,11 @@ void print_text(const Arguments& arguments) {
   for_each_variant(make_kernel(arguments), [&](const tl::Variant& v) { std::cout << v.text(arguments.stage.c_str()).value(); });
 }
 
+void explain(const Arguments& arguments) {
+  const tilert_explain_format format = arguments.json ? TILERT_EXPLAIN_JSON : TILERT_EXPLAIN_TEXT;
+  for_each_variant(make_kernel(arguments), [&](const tl::Variant& v) { std::cout << v.explain(format).value(); });
+}
+
 void print_keys(const Arguments& arguments) {
   for_each_variant(make_kernel(arguments), [](const tl::Variant& v) {
     std::cout << v.info().request_key << "  " << v.info().conditions << "\n";
@@ -101,6 +106,8 @@ int main(int argc, char** argv) {
   };
   add("text", "prints the program at a stage", print_text)
       ->add_option("--stage", arguments.stage, "specialized, a pass (select, lower, ...), or source");
+  add("explain", "prints how each variant is made, and why not otherwise", explain)
+      ->add_flag("--json", arguments.json, "as JSON");
   add("key", "prints each variant's request key and conditions", print_keys);
   add("compile", "compiles each variant and prints what it takes", compile);
   try {

@@ -269,6 +269,12 @@ class Variant(_Handle):
         _abi.call("tilert_variant_text", self._raw, stage.encode() if stage else None, _c.byref(text), _c.byref(size))
         return text.value.decode()
 
+    def explain(self, json=False):
+        """How the variant was made, for people, or as JSON for tools."""
+        text, size = _c.c_char_p(), _c.c_size_t()
+        _abi.call("tilert_variant_explain", self._raw, int(json), _c.byref(text), _c.byref(size))
+        return text.value.decode()
+
 
 class Loaded(_Handle):
     _release = "tilert_loaded_release"

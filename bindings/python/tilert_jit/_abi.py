@@ -65,6 +65,7 @@ _WITH_ERROR = {
     "tilert_kernel_create": [_ptr, _ptr, c.POINTER(KernelOptions), c.POINTER(_ptr)],
     "tilert_kernel_compile": [_ptr],
     "tilert_prepare": [_ptr, _ptr, _ptr, c.POINTER(_ptr)],
+    "tilert_variant_explain": [_ptr, c.c_int32, c.POINTER(_str), c.POINTER(c.c_size_t)],
     "tilert_variant_text": [_ptr, _str, c.POINTER(_str), c.POINTER(c.c_size_t)],
 }
 _PLAIN = {

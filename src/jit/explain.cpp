@@ -1,0 +1,248 @@
+// The explanation as JSON: the configuration of codegen, and beside it what only the passes' own results show.
+#include "jit/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "codegen/configuration.h"
+#include "codegen/generated.h"
+#include "codegen/llvm_text.h"
+#include "ir/printer.h"
+#include "ir/visit.h"
+#include "ir/words.h"
+#include "passes/hints.h"
+#include "passes/order.h"
+#include "passes/shared_plan.h"
+#include "support/float_environment.h"
+
+namespace tilert::jit {
+namespace {
+
+using nlohmann::json;
+using namespace ir;
+using passes::KernelPlan;
+
+constexpr int64_t kCorner = 8;  // rows and columns that a tile's table shows
+
+std::string buffer_name(const Program& program, BufferId id) {
+  const std::string& name = program.buffer(id).name;
+  return name.empty() ? fmt::format("#{}", id) : name;
+}
+
+std::vector<BufferId> allocated(const Program& program, const Kernel& kernel, Scope scope) {
+  std::vector<BufferId> all;
+  for_each_stmt(kernel.body, [&](const Stmt& s) {
+    const auto* a = std::get_if<Alloc>(&s.node);
+    if (a && program.buffer(a->buffer).scope == scope) all.push_back(a->buffer);
+  });
+  return all;
+}
+
+// Cells of the first rows and columns; what is left out of a tile of more than two dims is at 0.
+template <class F>
+json corner(const std::vector<int64_t>& shape, F&& cell) {
+  json rows = json::array();
+  const size_t rank = shape.size();
+  const int64_t height = rank > 1 ? std::min(kCorner, shape[rank - 2]) : 1, width = rank > 0 ? std::min(kCorner, shape[rank - 1]) : 1;
+  for (int64_t r = 0; r < height; ++r) {
+    json row = json::array();
+    for (int64_t c = 0; c < width; ++c) {
+      std::vector<int64_t> at(rank, 0);
+      if (rank > 1) at[rank - 2] = r;
+      if (rank > 0) at[rank - 1] = c;
+      row.push_back(cell(at));
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+json fragment(const Program& program, BufferId id, const FragmentMap& map) {
+  json out{{"name", buffer_name(program, id)}, {"scope", "fragment"}, {"dtype", dtype_text(program.buffer(id).dtype)}, {"shape", map.shape()},
+           {"layout", map.text()}, {"registers", map.registers()}, {"replicated", map.is_replicated()}};
+  out["cells"] = "thread.register";
+  out["corner"] = corner(map.shape(), [&](const std::vector<int64_t>& at) {
+    const std::vector<Holder> holders = map.holders(at);
+    if (holders.empty()) return std::string("-");
+    return fmt::format("{}.{}{}", holders[0].thread, holders[0].register_index, holders.size() > 1 ? "+" : "");
+  });
+  return out;
+}
+
+json shared_tile(const Program& program, BufferId id, const AddressMap& map) {
+  json out{{"name", buffer_name(program, id)}, {"scope", "shared"}, {"dtype", dtype_text(program.buffer(id).dtype)}, {"shape", map.shape()},
+           {"layout", map.text()}, {"bytes", map.tile_bytes()}, {"swizzle_bytes", map.span_bytes()}};
+  out["cells"] = "byte";
+  out["corner"] = corner(map.shape(), [&](const std::vector<int64_t>& at) { return std::to_string(map.evaluate(at)); });
+  return out;
+}
+
+// Where each buffer of the block's arena lies. `tiles` names the flat buffers of the program's tiles.
+json shared_map(const Program& lowered, const Program& program, const Kernel& kernel, const KernelPlan& plan) {
+  json out = json::array();
+  std::map<BufferId, BufferId> tiles;
+  for (const auto& [tile, flat] : plan.flat) tiles[flat] = tile;
+  for (BufferId id : allocated(lowered, kernel, Scope::shared)) {
+    const Buffer& b = lowered.buffer(id);
+    if (b.byte_offset < 0) continue;
+    const auto tile = tiles.find(id);
+    const bool named = tile != tiles.end() && tile->second < program.buffers.size();
+    out.push_back({{"name", named ? buffer_name(program, tile->second) : b.name}, {"offset", b.byte_offset},
+                   {"bytes", passes::shared_bytes(b)}, {"of_the_program", named},
+                   {"slots", tile == tiles.end() ? 1 : lowered.buffer(tile->second).stages}});
+  }
+  std::sort(out.begin(), out.end(), [](const json& a, const json& b) { return a["offset"] < b["offset"]; });
+  return out;
+}
+
+const KernelResources* resources_of(size_t kernel, const std::vector<KernelResources>& all) {
+  const std::string entry = codegen::entry_name(kernel);
+  const auto found = std::find_if(all.begin(), all.end(), [&](const KernelResources& r) { return r.entry == entry; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+// What bounds the blocks that share a multiprocessor, and with them the warps that hide latency.
+json limits(const KernelPlan& plan, const Target& target, const KernelResources* resources) {
+  const int64_t threads = plan.threads + (plan.roles.on ? 128 : 0);
+  const int64_t registers = resources && resources->registers ? resources->registers : 0;
+  json out{{"registers_allowed", passes::registers_for(target, threads, plan.min_blocks)}};
+  std::vector<std::pair<std::string, int64_t>> bounds{{"threads", target.max_threads_per_sm / threads}};
+  const int64_t reserved = 1024;  // of each block's shared memory, by the system
+  bounds.emplace_back("shared memory", target.shared_bytes_per_sm / (plan.shared_bytes + reserved));
+  if (registers) {
+    const int64_t per_warp = (registers * target.warp_size + 255) / 256 * 256;
+    bounds.emplace_back("registers", target.registers_per_sm / (per_warp * (threads / target.warp_size)));
+    out["registers"] = registers;
+    out["spill_bytes"] = resources->spill_stores;
+  }
+  const auto least = std::min_element(bounds.begin(), bounds.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  for (const auto& [what, blocks] : bounds) out["blocks_by"][what] = blocks;
+  out["blocks"] = least->second;
+  out["bound_by"] = least->first;
+  out["warps"] = least->second * threads / target.warp_size;
+  return out;
+}
+
+// Per trip of a pipelined loop: bytes from global memory and multiply-adds of products, and their ratio.
+json loops(const Program& program, const Kernel& kernel) {
+  json out = json::array();
+  for_each_stmt(kernel.body, [&](const Stmt& s) {
+    const auto* loop = std::get_if<For>(&s.node);
+    if (!loop || loop->kind != ForKind::pipelined) return;
+    int64_t bytes = 0, multiply_adds = 0;
+    for_each_stmt(loop->body, [&](const Stmt& inner) {
+      if (const auto* copy = std::get_if<Copy>(&inner.node); copy && program.buffer(copy->src.buffer).scope == Scope::global) {
+        int64_t elements = 1;
+        for (int64_t extent : copy->src.extents) elements *= extent;
+        bytes += elements * dtype_bits(program.buffer(copy->src.buffer).dtype) / 8;
+      }
+      if (const auto* gemm = std::get_if<Gemm>(&inner.node)) {
+        const size_t rank = gemm->a.extents.size();
+        multiply_adds += gemm->c.extents[gemm->c.extents.size() - 2] * gemm->c.extents.back() * gemm->a.extents[gemm->trans_a ? rank - 2 : rank - 1];
+      }
+    });
+    json one{{"operation", s.ordinal}, {"bytes_a_trip", bytes}, {"multiply_adds_a_trip", multiply_adds}};
+    if (bytes) one["multiply_adds_a_byte"] = static_cast<double>(multiply_adds) / static_cast<double>(bytes);
+    out.push_back(std::move(one));
+  });
+  return out;
+}
+
+json grid(const Program& program, const Kernel& kernel) {
+  json out = json::array();
+  for (Expr e : kernel.grid) out.push_back(print_expr(program, e));
+  return out;
+}
+
+// "operation" becomes also "where": the place in the program's own source.
+void name_operations(json& value, const std::map<uint32_t, std::string>& places, const Program& program) {
+  if (value.is_object()) {
+    if (value.contains("operation") && value["operation"].is_number()) {
+      const auto found = places.find(value["operation"].get<uint32_t>());
+      if (found != places.end()) value["where"] = found->second;
+    }
+    if (value.contains("fragment") && value["fragment"].is_number()) {
+      const auto id = value["fragment"].get<BufferId>();
+      value["fragment"] = id < program.buffers.size() ? buffer_name(program, id) : "a temporary";
+    }
+  }
+  if (value.is_structured())
+    for (json& inner : value) name_operations(inner, places, program);
+}
+
+std::map<uint32_t, std::string> places_of(const Program& program) {
+  std::map<uint32_t, std::string> places;
+  for (const Kernel& k : program.kernels)
+    for_each_stmt(k.body, [&](const Stmt& s) {
+      if (s.ordinal && s.location) places.emplace(s.ordinal, describe(program, s));
+    });
+  return places;
+}
+
+Result<json> explain_gpu(const passes::Module& module, const passes::PassContext& context, const std::vector<KernelResources>& resources) {
+  const Program& program = module.program;
+  TILERT_ASSIGN(const passes::Module lowered, passes::run_gpu_passes(module, context));
+  json out = codegen::configuration(lowered);
+  for (size_t k = 0; k < program.kernels.size(); ++k) {
+    json& one = out["kernels"][k];
+    const KernelPlan& plan = lowered.plans[k];
+    one["name"] = program.kernels[k].name;
+    one["grid"] = grid(program, program.kernels[k]);
+    one["limits"] = limits(plan, context.target, resources_of(k, resources));
+    for (BufferId id : allocated(program, program.kernels[k], Scope::fragment))
+      if (const auto map = plan.fragments.find(id); map != plan.fragments.end()) one["tiles"].push_back(fragment(program, id, map->second));
+    for (BufferId id : allocated(program, program.kernels[k], Scope::shared))
+      if (const auto map = plan.shared.find(id); map != plan.shared.end()) one["tiles"].push_back(shared_tile(program, id, map->second));
+    one["shared_map"] = shared_map(lowered.program, program, lowered.program.kernels[k], plan);
+    one["loops"] = loops(program, program.kernels[k]);
+  }
+  return out;
+}
+
+Result<json> explain_cpu(const passes::Module& module, const passes::PassContext& context) {
+  const int lanes = codegen::cpu_isa(context.target).lanes;
+  TILERT_ASSIGN(const passes::CpuProgram lowered, passes::cpu_lower(module, context, lanes));
+  const Program& program = module.program;
+  json out = codegen::configuration(lowered, lanes);
+  for (size_t k = 0; k < program.kernels.size(); ++k) {
+    json& one = out["kernels"][k];
+    one["name"] = program.kernels[k].name;
+    one["grid"] = grid(program, program.kernels[k]);
+    for (const auto& [id, offset] : lowered.kernels[k].scratch) {
+      const Buffer& b = lowered.module.program.buffer(id);
+      int64_t bytes = dtype_bytes(b.dtype);
+      for (Expr e : b.shape) bytes *= e->as_int();
+      const bool named = id < program.buffers.size();
+      one["scratch_map"].push_back({{"name", named ? buffer_name(program, id) : b.name}, {"offset", offset}, {"bytes", bytes}, {"of_the_program", named}});
+    }
+    one["loops"] = loops(program, program.kernels[k]);
+  }
+  return out;
+}
+
+}  // namespace
+
+Result<json> explain(const Program& program, const std::vector<passes::DimChoice>& dims, const Target& target, const DeviceClass& device,
+                     const std::vector<KernelResources>& resources) {
+  const FloatEnvironment environment;
+  TILERT_ASSIGN(const passes::Module module, passes::specialize(program, dims));
+  json out;
+  const bool is_source = std::any_of(module.program.kernels.begin(), module.program.kernels.end(), [](const Kernel& k) { return k.source != nullptr; });
+  if (is_source) {
+    out["kernels"] = json::array();
+    for (const Kernel& k : module.program.kernels) out["kernels"].push_back({{"name", k.name}, {"source", k.source->language}, {"grid", grid(module.program, k)}});
+  } else if (target.is_cpu()) {
+    TILERT_ASSIGN(out, explain_cpu(module, {target, device}));
+  } else {
+    TILERT_ASSIGN(out, explain_gpu(module, {target, device}, resources));
+  }
+  out["program"] = program.name;
+  out["target"] = target.text;
+  out["device_class"] = device.text();
+  name_operations(out, places_of(module.program), module.program);
+  return out;
+}
+
+}  // namespace tilert::jit

@@ -1,0 +1,228 @@
+// Hints in, outcomes out: one rule for each kind of hint says why it was not taken.
+#include "passes/hints.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "arith/build.h"
+#include "ir/visit.h"
+#include "ir/words.h"
+
+namespace tilert::passes {
+namespace {
+
+using namespace ir;
+using Of = HintOutcome::Of;
+
+// A kernel's hints for one target: those that name it win.
+Hints for_target(const Hints& hints, const Target& target) {
+  Hints out;
+  const auto names = [&](const Hint& h) { return h.target == target.text || (h.target == "cpu" && target.is_cpu()); };
+  for (const HintRow& row : hint_rows()) {
+    const Hint* found = nullptr;
+    for (const Hint& h : hints.all)
+      if (h.kind == row.kind && (names(h) || (h.target.empty() && !found))) found = &h;
+    if (found) out.all.push_back({found->kind, found->value, found->must, {}});
+  }
+  return out;
+}
+
+void collect(const Kernel& kernel, std::vector<HintOutcome>& out) {
+  for (const Hint& h : kernel.hints.all) out.push_back({Of::kernel, h.kind, 0, 0, h.value, h.must, false, {}});
+  for_each_stmt(kernel.body, [&](const Stmt& s) {
+    const auto asked = [&](Of of, int64_t value, bool must) {
+      out.push_back({of, {}, s.ordinal, s.location, value, must, false, {}});
+    };
+    const auto* loop = std::get_if<For>(&s.node);
+    if (loop && loop->kind == ForKind::pipelined && loop->stages > 0) asked(Of::stages, loop->stages, false);
+    if (const auto* copy = std::get_if<Copy>(&s.node)) {
+      if (copy->prefer != CopyPrefer::any) asked(Of::prefer, static_cast<int64_t>(copy->prefer), copy->must);
+      if (copy->eviction != Eviction::normal) asked(Of::eviction, static_cast<int64_t>(copy->eviction), false);
+    }
+    const auto* gemm = std::get_if<Gemm>(&s.node);
+    if (gemm && gemm->split != WarpSplit::automatic) asked(Of::split, static_cast<int64_t>(gemm->split), false);
+  });
+}
+
+// ---- why not: empty where the hint was taken ----
+
+std::string why_not_on_cpu(const HintOutcome& h) {
+  switch (h.of) {
+    case Of::stages: return h.asked == 1 ? "" : "copies do not run ahead on a CPU: its caches and prefetchers do that";
+    case Of::prefer: return h.asked == static_cast<int64_t>(CopyPrefer::sync) ? "" : "a CPU has no copy engine";
+    case Of::eviction: return "a CPU's copies carry no eviction priority";
+    case Of::split: return "one thread of a CPU runs the whole block";
+    case Of::kernel: break;
+  }
+  switch (h.kind) {
+    case HintKind::roles: return h.asked < 2 ? "" : "one thread of a CPU runs the whole block";
+    case HintKind::cluster:
+    case HintKind::split_k: return h.asked == 1 ? "" : "blocks of a CPU run on their own";
+    case HintKind::pdl: return h.asked == 0 ? "" : "a launch on a CPU runs to completion";
+    case HintKind::raster: return "a CPU's blocks go to its threads in grid order";
+    case HintKind::min_blocks:
+    case HintKind::max_registers: return "registers of a CPU are not shared among blocks";
+    default: return "one thread of a CPU runs the whole block";
+  }
+}
+
+std::string why_not_stages(const HintOutcome& h, const KernelPlan& plan) {
+  if (plan.roles.on && plan.roles.loop == h.ordinal)
+    return plan.roles.stages == h.asked ? "" : fmt::format("the ring of a kernel with roles has {} slots here", plan.roles.stages);
+  const auto ring = plan.rings.find(h.ordinal);
+  if (ring == plan.rings.end()) return h.asked == 1 ? "" : "it is not a pipelined loop of this kernel";
+  if (ring->second.stages == h.asked) return "";
+  return ring->second.reason.empty() ? fmt::format("shared memory holds {} slots", ring->second.stages) : ring->second.reason;
+}
+
+std::string why_not_prefer(const HintOutcome& h, const KernelPlan& plan) {
+  using Engine = CopyPlan::Engine;
+  const auto found = plan.copies.find(h.ordinal);
+  const Engine engine = found == plan.copies.end() ? Engine::registers : found->second.engine;
+  const auto asked = static_cast<CopyPrefer>(h.asked);
+  if (asked == CopyPrefer::sync) return engine == Engine::registers ? "" : "it runs ahead of the loop";
+  if (engine == Engine::tensor || (asked == CopyPrefer::async && engine == Engine::asynchronous)) return "";
+  if (asked == CopyPrefer::tma)
+    return "the tensor copy engine serves the loop of a kernel with roles" + (plan.roles.on ? std::string() : ", and " + plan.roles.reason);
+  std::string reason = "asynchronous copies are those that run ahead in a pipelined loop";
+  for (const auto& [loop, ring] : plan.rings)
+    if (!ring.reason.empty()) reason += fmt::format("; loop {}: {}", loop, ring.reason);
+  return reason;
+}
+
+std::string why_not_split(const HintOutcome& h, const KernelPlan& plan) {
+  const auto gemm = plan.gemms.find(h.ordinal);
+  if (gemm == plan.gemms.end() || gemm->second.path == GemmPlan::Path::fma) return "no matrix instruction takes it: threads split it evenly";
+  const GemmPlan& g = gemm->second;
+  const auto asked = static_cast<WarpSplit>(h.asked);
+  if (asked == WarpSplit::rows ? g.warps_n == 1 : asked == WarpSplit::columns ? g.warps_m == 1 : g.warps_m == g.warps_n) return "";
+  return fmt::format("its warps are {} x {}", g.warps_m, g.warps_n);
+}
+
+std::string why_not_on_gpu(const HintOutcome& h, const KernelPlan& plan, const Kernel& kernel, const Target& target) {
+  switch (h.of) {
+    case Of::stages: return why_not_stages(h, plan);
+    case Of::prefer: return why_not_prefer(h, plan);
+    case Of::eviction: return "copies of this version carry no eviction priority";
+    case Of::split: return why_not_split(h, plan);
+    case Of::kernel: break;
+  }
+  const int64_t threads = plan.threads + (plan.roles.on ? 128 : 0);
+  switch (h.kind) {
+    case HintKind::threads:
+      return plan.threads == h.asked ? "" : fmt::format("{} consumer warpgroups have {} threads", plan.roles.consumers, plan.threads);
+    case HintKind::min_blocks: return plan.min_blocks >= h.asked ? "" : "more blocks than a multiprocessor has threads for";
+    case HintKind::max_registers:
+      if (plan.roles.on) return "roles move registers between warpgroups";
+      return registers_for(target, threads, plan.min_blocks) <= h.asked ? "" : "its blocks are too few to bound them";
+    case HintKind::raster: return kernel.grid.size() > 1 ? "" : "its grid has one dim";
+    case HintKind::roles: return h.asked < 2 || plan.roles.on ? "" : plan.roles.reason;
+    case HintKind::consumers:
+      if (!plan.roles.on) return "the kernel has no roles: " + plan.roles.reason;
+      return plan.roles.consumers == h.asked ? "" : fmt::format("its tile is one of {} warpgroups", plan.roles.consumers);
+    case HintKind::cluster: return h.asked == 1 ? "" : "no copy of this version is multicast: each block copies for itself";
+    case HintKind::pdl: return h.asked == 0 ? "" : "launches of this version follow the stream's order";
+    case HintKind::split_k: return h.asked == 1 ? "" : "products of this version are not split along K";
+    case HintKind::threads_fixed: return "threads are not fixed in this version";
+  }
+  return "this version does not know it";
+}
+
+int64_t blocks_for_registers(const Target& target, int64_t threads, int64_t cap) {
+  int64_t blocks = 1;
+  while (registers_for(target, threads, blocks) > cap && threads * (blocks + 1) <= target.max_threads_per_sm) ++blocks;
+  return blocks;
+}
+
+}  // namespace
+
+int64_t registers_for(const Target& target, int64_t threads, int64_t blocks) {
+  return std::min(target.registers_per_sm / (threads * blocks) / 8 * 8, target.max_registers_per_thread);
+}
+
+int64_t hint_of(const Kernel& kernel, HintKind kind) { return kernel.hints.value(kind); }
+
+std::string text_of(const HintOutcome& hint) {
+  switch (hint.of) {
+    case Of::stages: return fmt::format("stages {}", hint.asked);
+    case Of::prefer: return fmt::format("prefer {}", word(static_cast<CopyPrefer>(hint.asked)));
+    case Of::eviction: return fmt::format("evict {}", word(static_cast<Eviction>(hint.asked)));
+    case Of::split: return fmt::format("split {}", word(static_cast<WarpSplit>(hint.asked)));
+    case Of::kernel: break;
+  }
+  return fmt::format("{} {}", hint_row(hint.kind)->name, hint.asked);
+}
+
+Result<Module> take_hints(Module module, const PassContext& context) {
+  module.plans.resize(module.program.kernels.size());
+  for (size_t k = 0; k < module.program.kernels.size(); ++k) {
+    Kernel& kernel = module.program.kernels[k];
+    kernel.hints = for_target(kernel.hints, context.target);
+    collect(kernel, module.plans[k].hints);
+  }
+  return module;
+}
+
+Result<Module> judge_hints(Module module, const PassContext& context) {
+  for (size_t k = 0; k < module.program.kernels.size(); ++k) {
+    const Kernel& kernel = module.program.kernels[k];
+    for (HintOutcome& h : module.plans[k].hints) {
+      h.reason = context.target.is_cpu() ? why_not_on_cpu(h) : why_not_on_gpu(h, module.plans[k], kernel, context.target);
+      h.taken = h.reason.empty();
+      if (h.taken || !h.must) continue;
+      const std::string where = h.of == Of::kernel ? fmt::format("kernel '{}'", kernel.name)
+                                                   : describe(module.program, Stmt{{}, h.ordinal, h.location});
+      return make_error(Code::kUnsupported, "{}: '{}' must be met for {} and is not: {}; without must it is only asked for", where,
+                        text_of(h), context.target.text, h.reason);
+    }
+  }
+  return module;
+}
+
+Result<Module> bound_registers(Module module, const PassContext& context) {
+  for (size_t k = 0; k < module.program.kernels.size(); ++k) {
+    const Kernel& kernel = module.program.kernels[k];
+    KernelPlan& plan = module.plans[k];
+    const int64_t threads = plan.threads + (plan.roles.on ? 128 : 0);
+    const int64_t cap = plan.roles.on ? 0 : hint_of(kernel, HintKind::max_registers);
+    const int64_t most = std::max<int64_t>(1, context.target.max_threads_per_sm / threads);
+    plan.min_blocks = static_cast<int>(std::min(most, std::max<int64_t>(1, hint_of(kernel, HintKind::min_blocks))));
+    if (cap) plan.min_blocks = std::max(plan.min_blocks, static_cast<int>(blocks_for_registers(context.target, threads, cap)));
+  }
+  return module;
+}
+
+Result<Module> raster(Module module, const PassContext&) {
+  for (size_t k = 0; k < module.program.kernels.size(); ++k) {
+    Kernel& kernel = module.program.kernels[k];
+    const int64_t width = hint_of(kernel, HintKind::raster);
+    if (width == 0 || kernel.grid.size() < 2) continue;
+    Program& p = module.program;
+    Arena& a = *p.arena;
+    const Expr columns = kernel.grid[0], rows = kernel.grid[1];
+    const Expr x = p.var(kernel.block_vars[0]), y = p.var(kernel.block_vars[1]);
+    Block top;
+    const auto let = [&](Expr value, const char* name) {
+      const VarId var = p.add_var(VarKind::let, DType::index, name);
+      top.push_back(make_stmt(Let{var, value, {}}));
+      return p.var(var);
+    };
+    // Block number n, as launched, is the n-th of groups of `width` columns, each walked row by row.
+    const Expr n = let(arith::add(a, arith::mul(a, y, columns), x), "number");
+    const Expr group = arith::mul(a, rows, width);
+    const Expr first = let(arith::mul(a, arith::floordiv(a, n, group), width), "first_column");
+    const Expr wide = let(arith::min(a, arith::sub(a, columns, first), a.index(width)), "group_width");
+    const Expr within = let(arith::mod(a, n, group), "within");
+    const Expr column = let(arith::add(a, first, arith::mod(a, within, wide)), "column");
+    const Expr row = let(arith::floordiv(a, within, wide), "row");
+    module.facts.define(column, module.facts.range(x));
+    module.facts.define(row, module.facts.range(y));
+    const std::unordered_map<VarId, Expr> moved{{x->var(), column}, {y->var(), row}};
+    kernel.body = map_block_exprs(kernel.body, [&](Expr e) { return substitute(a, e, moved); });
+    kernel.body.insert(kernel.body.begin(), top.begin(), top.end());
+  }
+  return module;
+}
+
+}  // namespace tilert::passes

@@ -1,0 +1,158 @@
+// What a variant says of its making: every hint with its outcome, tiles by their names, places in the caller's source.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "programs.h"
+
+namespace {
+
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+tl::Result<tl::Kernel> kernel_for(const tl::Context& context, const tl::Program& program, const char* target) {
+  tilert_kernel_options options{};
+  options.struct_size = sizeof options;
+  options.target = target;
+  tilert_kernel* raw = nullptr;
+  tilert_error* error = nullptr;
+  const tilert_status status = tilert_kernel_create(context.get(), program.get(), &options, &raw, &error);
+  if (status != TILERT_OK) return tl::Error(status, error);
+  return tl::Kernel(raw, program);
+}
+
+tl::Context context_without_cache() {
+  tilert_context_options options{};
+  options.cache_mode = TILERT_CACHE_OFF;
+  return tl::Context::create(options).value();
+}
+
+std::string explained(const tl::Program& program, const char* target, tilert_explain_format format) {
+  const tl::Context context = context_without_cache();
+  const tl::Kernel kernel = kernel_for(context, program, target).value();
+  tilert_variant* raw = nullptr;
+  if (tilert_kernel_variant(kernel.get(), 0, &raw) != TILERT_OK) return "no variant";
+  auto text = tl::Variant(raw).explain(format);
+  return text ? *text : text.error().text();
+}
+
+// A product in a pipelined loop, with one hint of every kind and a copy asked for another engine.
+tl::Program hinted(const tl::Hints& hints, uint32_t* loop_line = nullptr) {
+  tl::Builder b("hinted");
+  auto A = b.input("A", tl::f16, {64, 128}), B = b.input("B", tl::f16, {64, 128}), C = b.output("C", tl::f32, {64, 64});
+  b.grid({1, 1}, hints, [&](tl::Index, tl::Index) {
+    auto a = b.shared(tl::f16, {64, 32}, "left"), w = b.shared(tl::f16, {64, 32}, "right");
+    auto acc = b.fragment(tl::f32, {64, 64}, "sum");
+    b.clear(acc);
+    if (loop_line) *loop_line = __LINE__ + 1;
+    b.pipelined(4, tl::stages(3), [&](tl::Index k) {
+      b.copy(A(0, k * 32), a, tl::CopyOptions().prefer(TILERT_COPY_TMA).eviction(2));
+      b.copy(B(0, k * 32), w);
+      b.gemm(a, w, acc, tl::trans_b);
+    });
+    b.copy(acc, C);
+  });
+  return b.finish();
+}
+
+json outcome(const json& kernel, const std::string& hint) {
+  for (const json& h : kernel["hints"])
+    if (h["hint"] == hint) return h;
+  return {{"taken", "was not mentioned"}, {"reason", ""}};
+}
+
+TEST(Explain, EveryHintHasItsOutcomeAndWhatWasNotTakenItsReason) {
+  const auto program = hinted(tl::threads(64).min_blocks(2).max_registers(96).raster(4).cluster(2).pdl().split_k(4).roles_off().consumers(1));
+  const json kernel = json::parse(explained(program, "sm_80", TILERT_EXPLAIN_JSON))["kernels"][0];
+  for (const char* taken : {"threads 64", "min_blocks 2", "max_registers 96", "raster 4", "roles 1", "stages 3"})
+    EXPECT_EQ(outcome(kernel, taken)["taken"], true) << taken << outcome(kernel, taken);
+  const std::pair<const char*, const char*> left[] = {{"cluster 2", "multicast"},   {"pdl 1", "stream"},        {"split_k 4", "along K"},
+                                                      {"consumers 1", "no roles"}, {"prefer tma", "roles"}, {"evict last", "priority"}};
+  for (const auto& [hint, reason] : left) {
+    EXPECT_EQ(outcome(kernel, hint)["taken"], false) << hint;
+    EXPECT_THAT(outcome(kernel, hint)["reason"].dump(), HasSubstr(reason)) << hint;
+  }
+  EXPECT_EQ(kernel["hints"].size(), 12u);
+  EXPECT_EQ(kernel["threads"], 64);
+}
+
+TEST(Explain, ARegisterBoundIsMetByTheBlocksOfAMultiprocessor) {
+  const json kernel = json::parse(explained(hinted(tl::threads(256).max_registers(96)), "sm_80", TILERT_EXPLAIN_JSON))["kernels"][0];
+  EXPECT_LE(kernel["limits"]["registers_allowed"].get<int>(), 96);
+  EXPECT_GE(kernel["limits"]["registers_allowed"].get<int>(), 80);
+}
+
+TEST(Explain, AHintForATargetWinsThereAndIsLeftOutElsewhere) {
+  const auto program = hinted(tl::threads(128).threads(256).for_target("sm_86").roles_off());
+  const auto threads = [&](const char* target) { return json::parse(explained(program, target, TILERT_EXPLAIN_JSON))["kernels"][0]["threads"]; };
+  EXPECT_EQ(threads("sm_86"), 256);
+  EXPECT_EQ(threads("sm_80"), 128);
+}
+
+TEST(Explain, TheTextNamesTilesAndPlacesOfTheCallersSource) {
+  uint32_t line = 0;
+  const auto program = hinted(tl::threads(128), &line);
+  EXPECT_THAT(explained(program, "sm_80", TILERT_EXPLAIN_TEXT),
+              AllOf(HasSubstr("explain_test.cpp:" + std::to_string(line)), HasSubstr("fragment sum f32 64 x 64, 32 elements a thread"),
+                    HasSubstr("shared left f16 64 x 32"), HasSubstr("left, 3 slots"), HasSubstr("2 copies run ahead in 3 slots"),
+                    HasSubstr("a multiprocessor holds"), HasSubstr("no roles: "), HasSubstr("asynchronous, 16 bytes an access")));
+}
+
+TEST(Explain, RolesTensorCopiesAndTheirRingAreThereOnHopper) {
+  tl::Builder b("p");
+  auto A = b.input("A", tl::bf16, {128, 512}), B = b.input("B", tl::bf16, {128, 512});
+  auto C = b.output("C", tl::bf16, {128, 128});
+  b.grid({1}, [&](tl::Index) {
+    auto a = b.shared(tl::bf16, {128, 64}, "left"), w = b.shared(tl::bf16, {128, 64}, "right");
+    auto acc = b.fragment(tl::f32, {128, 128}, "sum");
+    b.clear(acc);
+    b.pipelined(8, tl::stages(4), [&](tl::Index k) {
+      b.copy(A(0, k * 64), a);
+      b.copy(B(0, k * 64), w);
+      b.gemm(a, w, acc, tl::trans_b);
+    });
+    b.copy(acc, C(0, 0));
+  });
+  const auto program = b.finish();
+  EXPECT_THAT(explained(program, "sm_90a", TILERT_EXPLAIN_TEXT),
+              AllOf(HasSubstr("a producer of copies and 2 consumer warpgroups"), HasSubstr("tensor, 16.0 KiB a box"), HasSubstr("left, 4 slots"),
+                    HasSubstr("128 x 128 x 64 by wgmma"), Not(HasSubstr("no roles"))));
+}
+
+TEST(Explain, ACpuSaysWhereItsTilesLieAndThatItsBlocksRunOnOneThread) {
+  EXPECT_THAT(explained(hinted(tl::threads(128)), "cpu:x86-64-v3", TILERT_EXPLAIN_TEXT),
+              AllOf(HasSubstr("vectors of 8 elements"), HasSubstr("one thread of a CPU runs the whole block"), HasSubstr("sum"), HasSubstr("scratch: offset, bytes")));
+}
+
+TEST(Explain, AHintThatMustBeMetAndIsNotIsAnErrorThatNamesItAndSaysWhy) {
+  const tl::Context context = context_without_cache();
+  const tl::Kernel kernel = kernel_for(context, hinted(tl::Hints().cluster(2).must()), "sm_80").value();
+  tilert_error* raw = nullptr;
+  const tilert_status status = tilert_kernel_compile(kernel.get(), &raw);
+  ASSERT_EQ(status, TILERT_UNSUPPORTED);
+  const tl::Error error(status, raw);
+  EXPECT_THAT(error.text(), AllOf(HasSubstr("kernel 'hinted'"), HasSubstr("'cluster 2' must be met for sm_80"), HasSubstr("multicast")));
+}
+
+TEST(Explain, ACopyThatMustRunAheadOutsideALoopIsAnErrorThatNamesItsPlace) {
+  tl::Builder b("p");
+  auto x = b.input("x", tl::f32, {64}), y = b.output("y", tl::f32, {64});
+  uint32_t line = 0;
+  b.grid({1}, [&](tl::Index) {
+    auto t = b.shared(tl::f32, {64});
+    line = __LINE__ + 1;
+    b.copy(x, t, tl::CopyOptions().prefer(TILERT_COPY_ASYNC).must());
+    b.copy(t, y);
+  });
+  const tl::Context context = context_without_cache();
+  const tl::Kernel kernel = kernel_for(context, b.finish(), "sm_80").value();
+  tilert_error* raw = nullptr;
+  const tilert_status status = tilert_kernel_compile(kernel.get(), &raw);
+  ASSERT_EQ(status, TILERT_UNSUPPORTED);
+  EXPECT_THAT(tl::Error(status, raw).text(), AllOf(HasSubstr("explain_test.cpp:" + std::to_string(line)), HasSubstr("'prefer async' must be met")));
+}
+
+}  // namespace

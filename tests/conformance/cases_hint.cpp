@@ -1,0 +1,127 @@
+// Cases 60 to 62: hints change no meaning; one that must be met and is not is refused; roles around values made before
+// the loop.
+#include "conformance/scenario.h"
+
+namespace tilert::conformance {
+namespace {
+
+// 60. Blocks in any raster: each tile once, and every block knows which it is.
+Scenario raster(const Values& v) {
+  Scenario s;
+  s.same_bits = true;
+  for (int64_t width : {int64_t{0}, v["width"]})
+    s.program([&](tl::Builder& b) {
+      auto X = b.dim("X"), Y = b.dim("Y");
+      auto y = b.inout("y", tl::i32, {Y, X});
+      const auto body = [&](tl::Index i, tl::Index j) { y(j, i) = y(j, i) + tl::cast(tl::i32, j * 1000 + i); };
+      tl::Hints hints;
+      if (width) hints.raster(width);
+      b.grid({X, Y}, hints, body);
+    });
+  Reals before, after;
+  for (int64_t j = 0; j < v["Y"]; ++j)
+    for (int64_t i = 0; i < v["X"]; ++i) {
+      before.push_back(static_cast<Real>(7 * i - j));
+      after.push_back(before.back() + static_cast<Real>(j * 1000 + i));
+    }
+  s.launch({v["X"], v["Y"]}).inout(tl::i32, before, exactly(after));
+  return s;
+}
+
+// 60. All that a kernel can be asked for, for any target: the same bits.
+Scenario hints(const Values& v) {
+  Scenario s;
+  s.same_bits = true;
+  for (int64_t hinted = 0; hinted < 2; ++hinted)
+    s.program([&](tl::Builder& b) {
+      auto A = b.input("A", tl::f16, {128, 96}), B = b.input("B", tl::f16, {64, 96}), C = b.output("C", tl::f32, {128, 64});
+      const auto body = [&](tl::Index) {
+        auto a = b.shared(tl::f16, {128, 32}), w = b.shared(tl::f16, {64, 32});
+        auto acc = b.fragment(tl::f32, {128, 64});
+        b.clear(acc);
+        b.pipelined(3, tl::stages(hinted ? 2 : 3), [&](tl::Index k) {
+          b.copy(A(0, k * 32), a, hinted ? tl::CopyOptions().eviction(1) : tl::CopyOptions());
+          b.copy(B(0, k * 32), w);
+          b.gemm(a, w, acc, tl::trans_b);
+        });
+        b.copy(acc, C);
+      };
+      tl::Hints all = tl::threads(128);
+      if (hinted) all.min_blocks(2).max_registers(static_cast<int64_t>(v["registers"])).raster(3).cluster(2).pdl().split_k(1).threads(64).for_target("sm_75");
+      b.grid({1}, all, body);
+    });
+  const Reals a = whole(128 * 96, -3, 3, 1), w = whole(64 * 96, -3, 3, 2);
+  Reals c(128 * 64, 0);
+  for (int i = 0; i < 128; ++i)
+    for (int j = 0; j < 64; ++j)
+      for (int k = 0; k < 96; ++k) c[i * 64 + j] += a[i * 96 + k] * w[j * 96 + k];
+  s.launch().input(tl::f16, a).input(tl::f16, w).output(tl::f32, exactly(c));
+  return s;
+}
+
+// 61. What must be met and cannot be is refused, with the reason.
+Scenario must_be_met(const Values& v) {
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto x = b.input("x", tl::f32, {64}), y = b.output("y", tl::f32, {64});
+    tl::Hints hints;
+    if (v["what"] == 0) hints.cluster(2).must();
+    b.grid({1}, hints, [&](tl::Index) {
+      auto t = b.shared(tl::f32, {64});
+      tl::CopyOptions options;
+      if (v["what"] == 1) options.prefer(TILERT_COPY_TMA).must();
+      if (v["what"] == 2) options.prefer(TILERT_COPY_ASYNC).must();
+      b.copy(x, t, options);
+      b.copy(t, y);
+    });
+  });
+  s.refused = {"must be met", v["what"] == 0 ? "cluster 2" : v["what"] == 1 ? "prefer tma" : "prefer async"};
+  return s;
+}
+
+// 62. A loop's bounds and its copies' places come from memory, before the loop: whoever copies knows them too.
+Scenario places_before_the_loop(const Values& v) {
+  constexpr int64_t kRows = 3, kDepth = 512;
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto A = b.input("A", tl::bf16, {kRows * 64, kDepth}), B = b.input("B", tl::bf16, {64, kDepth});
+    auto row = b.input("row", tl::i32, {2}), depth = b.input("depth", tl::i32, {2}), C = b.output("C", tl::f32, {2, 64, 64});
+    b.grid({2}, tl::Hints().raster(1), [&](tl::Index z) {
+      auto a = b.shared(tl::bf16, {64, 64}), w = b.shared(tl::bf16, {64, 64});
+      auto acc = b.fragment(tl::f32, {64, 64});
+      b.clear(acc);
+      const tl::Expr at = row(z), trips = depth(z);
+      const tl::Expr first = b.let(tl::cast(tl::index, at) * 64);
+      b.pipelined(tl::cast(tl::index, trips), tl::stages(static_cast<uint32_t>(v["stages"])), [&](tl::Index k) {
+        b.copy(A(first, k * 64), a);
+        b.copy(B(0, k * 64), w);
+        b.gemm(a, w, acc, tl::trans_b);
+      });
+      b.copy(acc, C(z, 0, 0));
+    });
+  });
+  const Reals a = whole(kRows * 64 * kDepth, -2, 2, 3), w = whole(64 * kDepth, -2, 2, 4);
+  const int64_t rows[] = {2, 1}, depths[] = {v["trips"], 8};
+  Reals c;
+  for (int z = 0; z < 2; ++z)
+    for (int64_t i = 0; i < 64; ++i)
+      for (int64_t j = 0; j < 64; ++j) {
+        Real sum = 0;
+        for (int64_t k = 0; k < depths[z] * 64; ++k) sum += a[(rows[z] * 64 + i) * kDepth + k] * w[j * kDepth + k];
+        c.push_back(sum);
+      }
+  const auto reals = [](const int64_t (&list)[2]) { return Reals{static_cast<Real>(list[0]), static_cast<Real>(list[1])}; };
+  s.launch().input(tl::bf16, a).input(tl::bf16, w).input(tl::i32, reals(rows)).input(tl::i32, reals(depths)).output(tl::f32, exactly(c));
+  return s;
+}
+
+}  // namespace
+
+void add_hint_cases(std::vector<Case>& to) {
+  to.push_back({"60", "raster", {{"X", {1, 5, 13}}, {"Y", {1, 7}}, {"width", {1, 3, 4, 64}}}, raster});
+  to.push_back({"60", "hints", {{"registers", {64, 255}}}, hints});
+  to.push_back({"61", "must_be_met", {{"what", {0, 1, 2}}}, must_be_met});
+  to.push_back({"62", "places_before_the_loop", {{"trips", {0, 1, 5}}, {"stages", {2, 4}}}, places_before_the_loop});
+}
+
+}  // namespace tilert::conformance
