@@ -560,6 +560,63 @@ TILERT_API tilert_status tilert_builder_reduce(tilert_builder* builder, tilert_r
                                                const tilert_region* source, const tilert_region* destination,
                                                uint32_t dim, const tilert_reduce_options* options) TILERT_NOEXCEPT;
 
+/* Operations along a dim. Sources and destinations are regions of tiles or of tensors; an element of a tensor that is out
+ * of range reads 0, a write there is dropped. Sources are read before anything is written.
+ *
+ * ARGMAX and ARGMIN of tilert_builder_reduce give, as int32 or int64, the place along the dim (from 0 in the region) of
+ * the first element that is the greatest (least); numbers win over NaN; 0 where all are NaN. They do not accumulate.
+ *
+ * scan: destination[i] = source[0] op ... op source[i], in the destination's dtype, 16- and 8-bit floats in f32, rounded
+ * once. The extents of both sides are equal. op: SUM, PROD, MAX, MIN, MAX_NAN, MIN_NAN, AND, OR, XOR. REVERSE starts at the
+ * end; EXCLUSIVE leaves i itself out, so that the first is the operation's identity. `options` may be NULL. */
+typedef struct tilert_scan_options {
+  uint32_t struct_size;
+  uint32_t flags; /* TILERT_SCAN_* */
+} tilert_scan_options;
+enum { TILERT_SCAN_REVERSE = 1, TILERT_SCAN_EXCLUSIVE = 2 };
+TILERT_API tilert_status tilert_builder_scan(tilert_builder* builder, tilert_reduce_op op, const tilert_region* source,
+                                             const tilert_region* destination, uint32_t dim,
+                                             const tilert_scan_options* options) TILERT_NOEXCEPT;
+
+/* The elements of `source` in order along `dim`, as many as `destination` has there: all of them, or the first k (top_k, with
+ * DESCENDING). Equal elements keep their order; -0 is less than +0; NaN comes after all numbers in both directions. `index`
+ * (int32 or int64, as large as the destination; NULL: not wanted) receives the places along the dim that they had.
+ * `options` may be NULL. */
+typedef struct tilert_sort_options {
+  uint32_t struct_size;
+  uint32_t flags; /* TILERT_SORT_* */
+} tilert_sort_options;
+enum { TILERT_SORT_DESCENDING = 1 };
+TILERT_API tilert_status tilert_builder_sort(tilert_builder* builder, const tilert_region* source,
+                                             const tilert_region* destination, const tilert_region* index, uint32_t dim,
+                                             const tilert_sort_options* options) TILERT_NOEXCEPT;
+
+/* A reduction, or with SCAN a scan, by an operation of one's own over tuples of 1 to 8 components, each with a source and
+ * a destination. begin gives two tuples of values, `left` (of what comes first along the dim) and `right`, `count` each; end
+ * takes the tuple that they make, computed from these and from any values known before. The operation is associative;
+ * `identities` are numbers or constants that change nothing. A component has the dtype in which its destination adds
+ * up: f32 for 16- and 8-bit floats, else its own; sources are cast on the way in. Between begin and end stand values only,
+ * no statements and no reads. */
+typedef struct tilert_combine {
+  uint32_t struct_size;
+  uint32_t count;
+  const tilert_region* sources;
+  const tilert_region* destinations;
+  const tilert_expr* identities;
+  uint32_t dim;
+  uint32_t flags; /* TILERT_COMBINE_*; ACCUMULATE: the destination's old values come first, once */
+} tilert_combine;
+enum {
+  TILERT_COMBINE_ACCUMULATE = 1,
+  TILERT_COMBINE_SCAN = 2,
+  TILERT_COMBINE_REVERSE = 4,  /* of a scan */
+  TILERT_COMBINE_EXCLUSIVE = 8 /* of a scan */
+};
+TILERT_API tilert_status tilert_builder_begin_combine(tilert_builder* builder, const tilert_combine* combine,
+                                                      tilert_expr* left, tilert_expr* right) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_end_combine(tilert_builder* builder, const tilert_expr* results,
+                                                    uint32_t count) TILERT_NOEXCEPT;
+
 /* ---- Builder: control ------------------------------------------------------------------------ */
 
 /* Element-wise loop over `rank` (1 to 6) extents; `indices` receives rank values of dtype index. No element written by

@@ -2,6 +2,7 @@
 #ifndef TILERT_BUILDER_HPP_
 #define TILERT_BUILDER_HPP_
 
+#include <array>
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
@@ -9,98 +10,9 @@
 #include <vector>
 
 #include "tilert/host.hpp"
-#include "tilert/values.hpp"
+#include "tilert/options.hpp"
 
 namespace tl {
-
-// Flags of gemm and reduce, and their rarer options.
-enum class GemmFlag : uint32_t {};
-inline constexpr GemmFlag trans_a{TILERT_GEMM_TRANS_A}, trans_b{TILERT_GEMM_TRANS_B}, overwrite{TILERT_GEMM_OVERWRITE};
-inline constexpr GemmFlag operator|(GemmFlag a, GemmFlag b) {
-  return static_cast<GemmFlag>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));
-}
-struct GemmOptions {
-  uint32_t flags = 0;
-  Expr accumulate;  // bool: false overwrites
-  bool has_accumulate = false;
-  tilert_warp_split split = TILERT_SPLIT_AUTO;
-  GemmOptions() = default;
-  GemmOptions(GemmFlag f) : flags(static_cast<uint32_t>(f)) {}
-  GemmOptions& accumulate_if(const Expr& e) { return accumulate = e, has_accumulate = true, *this; }
-  GemmOptions& warps(tilert_warp_split s) { return split = s, *this; }
-};
-enum class ReduceFlag : uint32_t { none = 0 };
-inline constexpr ReduceFlag accumulate{TILERT_REDUCE_ACCUMULATE};
-
-struct CopyOptions {
-  std::vector<Expr> valid_;
-  Expr safe_;
-  bool has_safe = false;
-  tilert_copy_prefer prefer_ = TILERT_COPY_AUTO;
-  uint32_t flags_ = 0, eviction_ = 0;
-  CopyOptions& valid(std::initializer_list<Expr> ends) { return valid_ = ends, *this; }
-  CopyOptions& safe(const Expr& e) { return safe_ = e, has_safe = true, *this; }
-  CopyOptions& prefer(tilert_copy_prefer p) { return prefer_ = p, *this; }
-  CopyOptions& must() { return flags_ |= TILERT_COPY_MUST, *this; }
-  CopyOptions& eviction(uint32_t e) { return eviction_ = e, *this; }
-};
-
-struct Stages {
-  uint32_t count = 0;
-};
-inline constexpr Stages stages(uint32_t count) { return {count}; }
-
-// Hints and flags of a kernel: tl::threads(128).min_blocks(2). must() and for_target() speak of the hint before them:
-// tl::threads(128).must().max_registers(96).for_target("sm_90a").
-struct Hints {
-  std::vector<tilert_hint> list;
-  uint32_t flags = 0;
-  Hints& add(tilert_hint_kind kind, int64_t value) {
-    tilert_hint hint{};
-    hint.struct_size = sizeof hint;
-    hint.kind = kind;
-    hint.value = value;
-    list.push_back(hint);
-    return *this;
-  }
-  Hints& threads(int64_t n) { return add(TILERT_HINT_THREADS, n); }
-  Hints& min_blocks(int64_t n) { return add(TILERT_HINT_MIN_BLOCKS, n); }
-  Hints& max_registers(int64_t n) { return add(TILERT_HINT_MAX_REGISTERS, n); }
-  Hints& roles_off() { return add(TILERT_HINT_ROLES, 1); }
-  Hints& roles_on() { return add(TILERT_HINT_ROLES, 2); }
-  Hints& consumers(int64_t warpgroups) { return add(TILERT_HINT_CONSUMERS, warpgroups); }
-  Hints& raster(int64_t width) { return add(TILERT_HINT_RASTER, width); }
-  Hints& cluster(int64_t blocks) { return add(TILERT_HINT_CLUSTER, blocks); }
-  Hints& pdl() { return add(TILERT_HINT_PDL, 1); }
-  Hints& split_k(int64_t parts) { return add(TILERT_HINT_SPLIT_K, parts); }
-  Hints& must() {
-    if (!list.empty()) list.back().flags |= TILERT_HINT_MUST;
-    return *this;
-  }
-  Hints& for_target(const char* target) {  // a string that lives until the grid is made
-    if (!list.empty()) list.back().target = target;
-    return *this;
-  }
-  Hints& no_contract() { return flags |= TILERT_GRID_NO_CONTRACT, *this; }
-};
-inline Hints threads(int64_t n) { return Hints().threads(n); }
-
-struct TensorOptions {
-  std::vector<Expr> strides_;
-  uint32_t alignment_ = 0, flags_ = 0;
-  TensorOptions& strides(std::initializer_list<Expr> s) { return strides_ = s, *this; }
-  TensorOptions& alignment(uint32_t bytes) { return alignment_ = bytes, *this; }
-  TensorOptions& may_alias() { return flags_ |= TILERT_TENSOR_MAY_ALIAS, *this; }
-};
-struct DimOptions {
-  std::vector<tilert_bucket> buckets_;
-  int64_t divisible_ = 0;
-  DimOptions& divisible(int64_t by) { return divisible_ = by, *this; }
-  DimOptions& range(int64_t low, int64_t high) {
-    return buckets_.push_back({TILERT_BUCKET_RANGE, 0, low, high}), *this;
-  }
-  DimOptions& multiple(int64_t of) { return buckets_.push_back({TILERT_BUCKET_DIVISOR, 0, of, 0}), *this; }
-};
 
 // Builds one program. The first error sticks and is reported by finish; no call before it throws.
 class Builder {
@@ -266,6 +178,44 @@ class Builder {
     tilert_builder_reduce(raw_, op.op, &from.region, &to.region, dim, &o);
   }
 
+  // Beginnings combined: scan(tl::sum, x, y, 1, tl::reverse | tl::exclusive).
+  void scan(ReduceOp op, const Region& source, const Region& destination, uint32_t dim, ScanFlag flag = ScanFlag::none,
+            Here here = Here::at()) {
+    at(here);
+    const Region::Raw from(source), to(destination);
+    tilert_scan_options o{};
+    o.struct_size = sizeof o;
+    o.flags = static_cast<uint32_t>(flag);
+    tilert_builder_scan(raw_, op.op, &from.region, &to.region, dim, &o);
+  }
+  // In order along dim, as many as the destination has there. With places: where they stood.
+  void sort(const Region& source, const Region& destination, uint32_t dim, SortFlag flag = SortFlag::none, Here here = Here::at()) {
+    order(source, destination, nullptr, dim, flag, here);
+  }
+  void sort(const Region& source, const Region& destination, const Region& places, uint32_t dim, SortFlag flag = SortFlag::none,
+            Here here = Here::at()) {
+    order(source, destination, &places, dim, flag, here);
+  }
+  // The greatest elements along dim, as many as the destination has there.
+  void top_k(const Region& source, const Region& destination, const Region& places, uint32_t dim, Here here = Here::at()) {
+    order(source, destination, &places, dim, descending, here);
+  }
+  // A reduction by an operation of one's own over tuples: f(left, right), arrays of values, returns the array that they make.
+  template <size_t N, class F>
+  void combine(const Region (&sources)[N], const Region (&destinations)[N], uint32_t dim, const Expr (&identities)[N], F&& f,
+               ReduceFlag flag = ReduceFlag::none, Here here = Here::at()) {
+    combination(sources, destinations, dim, identities, f, static_cast<uint32_t>(flag) ? uint32_t{TILERT_COMBINE_ACCUMULATE} : 0, here);
+  }
+  // The same as a scan.
+  template <size_t N, class F>
+  void combine_scan(const Region (&sources)[N], const Region (&destinations)[N], uint32_t dim, const Expr (&identities)[N], F&& f,
+                    ScanFlag flag = ScanFlag::none, Here here = Here::at()) {
+    uint32_t flags = TILERT_COMBINE_SCAN;
+    if (static_cast<uint32_t>(flag) & TILERT_SCAN_REVERSE) flags |= TILERT_COMBINE_REVERSE;
+    if (static_cast<uint32_t>(flag) & TILERT_SCAN_EXCLUSIVE) flags |= TILERT_COMBINE_EXCLUSIVE;
+    combination(sources, destinations, dim, identities, f, flags, here);
+  }
+
   // Control
   template <size_t N, class F>
   void parallel(const Expr (&extents)[N], F&& f, Here here = Here::at()) {
@@ -372,6 +322,45 @@ class Builder {
     o.struct_size = sizeof o;
     o.name = name;
     return tilert_builder_buffer(raw_, scope, static_cast<tilert_dtype>(dtype), sizes.data(), sizes.size(), &o);
+  }
+  void order(const Region& source, const Region& destination, const Region* places, uint32_t dim, SortFlag flag, Here here) {
+    at(here);
+    const Region::Raw from(source), to(destination);
+    tilert_sort_options o{};
+    o.struct_size = sizeof o;
+    o.flags = static_cast<uint32_t>(flag);
+    if (!places) {
+      tilert_builder_sort(raw_, &from.region, &to.region, nullptr, dim, &o);
+      return;
+    }
+    const Region::Raw stood(*places);
+    tilert_builder_sort(raw_, &from.region, &to.region, &stood.region, dim, &o);
+  }
+  template <size_t N, class F>
+  void combination(const Region (&sources)[N], const Region (&destinations)[N], uint32_t dim, const Expr (&identities)[N], F& f,
+                   uint32_t flags, Here here) {
+    at(here);
+    combine_all(sources, destinations, dim, identities, f, flags, std::make_index_sequence<N>());
+  }
+  template <size_t N, class F, size_t... I>
+  void combine_all(const Region (&sources)[N], const Region (&destinations)[N], uint32_t dim, const Expr (&identities)[N], F& f,
+                   uint32_t flags, std::index_sequence<I...>) {
+    const Region::Raw from[N] = {Region::Raw(sources[I])...}, to[N] = {Region::Raw(destinations[I])...};
+    const tilert_region inputs[N] = {from[I].region...}, outputs[N] = {to[I].region...};
+    const Ids starts(raw_, identities, N);
+    tilert_combine c{};
+    c.struct_size = sizeof c;
+    c.count = N;
+    c.sources = inputs;
+    c.destinations = outputs;
+    c.identities = starts.data();
+    c.dim = dim;
+    c.flags = flags;
+    tilert_expr left[N] = {}, right[N] = {};
+    tilert_builder_begin_combine(raw_, &c, left, right);
+    const std::array<Expr, N> made = f(std::array<Expr, N>{Expr(raw_, left[I])...}, std::array<Expr, N>{Expr(raw_, right[I])...});
+    const Ids results(raw_, made.data(), N);
+    tilert_builder_end_combine(raw_, results.data(), N);
   }
   template <class F>
   void loop(tilert_loop kind, const Expr& begin, const Expr& end, const Expr& step, F& f, Here here) {

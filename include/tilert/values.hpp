@@ -337,6 +337,7 @@ inline constexpr detail::Extremum min_nan{TILERT_OP_MIN_NAN, TILERT_REDUCE_MIN_N
 inline constexpr ReduceOp sum{TILERT_REDUCE_SUM}, prod{TILERT_REDUCE_PROD}, absmax{TILERT_REDUCE_ABSMAX};
 inline constexpr ReduceOp abssum{TILERT_REDUCE_ABSSUM}, all_bits{TILERT_REDUCE_AND}, any_bits{TILERT_REDUCE_OR};
 inline constexpr ReduceOp xor_bits{TILERT_REDUCE_XOR};
+inline constexpr ReduceOp argmax{TILERT_REDUCE_ARGMAX}, argmin{TILERT_REDUCE_ARGMIN};
 
 // A named size; also its value.
 class Dim : public Expr {

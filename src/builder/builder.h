@@ -3,6 +3,8 @@
 // Not here: the C functions (src/capi/builder.cpp), the stage rules that need the whole program (src/ir's verifier).
 #pragma once
 
+#include <fmt/ranges.h>
+
 #include <memory>
 #include <optional>
 #include <span>
@@ -18,6 +20,8 @@
 #include "ir/program.h"
 
 namespace tilert::builder {
+
+inline std::string shape_text(const std::vector<int64_t>& extents) { return fmt::format("[{}]", fmt::join(extents, ", ")); }
 
 class Builder {
  public:
@@ -82,8 +86,16 @@ class Builder {
   Code reduce(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim,
               const tilert_reduce_options& options);
 
+  // Operations along a dim (folds.cpp). begin_combine opens a scope of values alone.
+  Code scan(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim,
+            const tilert_scan_options& options);
+  Code sort(const tilert_region* source, const tilert_region* destination, const tilert_region* index, uint32_t dim,
+            const tilert_sort_options& options);
+  Code begin_combine(const tilert_combine& what, tilert_expr* left, tilert_expr* right);
+  Code end_combine(const tilert_expr* results, uint32_t count);
+
  private:
-  enum class ScopeKind : uint8_t { program, kernel, parallel, serial, pipelined, then, otherwise };
+  enum class ScopeKind : uint8_t { program, kernel, parallel, serial, pipelined, then, otherwise, combine };
   struct OpenScope {
     ScopeKind kind = ScopeKind::program;
     uint32_t serial = 0;
@@ -95,6 +107,8 @@ class Builder {
     ir::For loop{ir::ForKind::serial, ir::kNoVar, nullptr, nullptr};  // serial, pipelined: all but the body
     ir::Expr condition = nullptr;                                     // then, otherwise
     ir::Block then_body;                                              // otherwise
+    ir::Scan tuple;                                                   // combine: all but the results
+    bool folds = false, accumulates = false;                          // combine
   };
   // What lives until a scope ends: an index into scopes_ and that scope's serial number.
   struct Lifetime {
@@ -156,6 +170,7 @@ class Builder {
   OpenScope& top() { return scopes_.back(); }
   const OpenScope* enclosing(ScopeKind kind) const;
   Status need_kernel() const;
+  Status need_statements() const;
   Status need_tile_level() const;
   Status open(ScopeKind kind);
   Status close(ScopeKind kind);
@@ -201,6 +216,14 @@ class Builder {
   Status gemm_dtypes(const ir::Gemm& gemm) const;
   Status do_reduce(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim,
                    const tilert_reduce_options& options);
+  Status do_pick(const ir::Reduce& reduce, bool least, const tilert_reduce_options& options);
+  Result<ir::Scan> scan_of(const tilert_region* source, const tilert_region* destination, uint32_t dim, uint32_t flags);
+  Status do_scan(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim,
+                 const tilert_scan_options& options);
+  Status do_sort(const tilert_region* source, const tilert_region* destination, const tilert_region* index, uint32_t dim,
+                 const tilert_sort_options& options);
+  Status do_begin_combine(const tilert_combine& what, tilert_expr* left, tilert_expr* right);
+  Status do_end_combine(const tilert_expr* results, uint32_t count);
   Status do_inline_source(const tilert_inline_source& source);
 
   uint32_t serial_;  // of this builder; ids carry it

@@ -22,8 +22,14 @@ Status Builder::need_kernel() const {
   return make_error(Code::kInvalidProgram, "this stands inside a kernel only: open one with begin_kernel");
 }
 
-Status Builder::need_tile_level() const {
+Status Builder::need_statements() const {
   TILERT_TRY(need_kernel());
+  if (!enclosing(ScopeKind::combine)) return {};
+  return make_error(Code::kInvalidProgram, "this cannot stand inside combine, which takes values alone: end it first");
+}
+
+Status Builder::need_tile_level() const {
+  TILERT_TRY(need_statements());
   if (!enclosing(ScopeKind::parallel)) return {};
   return make_error(Code::kInvalidProgram, "this cannot stand inside parallel: move it out of the loop");
 }
@@ -53,7 +59,7 @@ Status Builder::open(ScopeKind kind) {
 }
 
 namespace {
-constexpr const char* kScopeNames[] = {"program", "kernel", "parallel", "serial", "pipelined", "if", "else"};
+constexpr const char* kScopeNames[] = {"program", "kernel", "parallel", "serial", "pipelined", "if", "else", "combine"};
 }  // namespace
 
 // The innermost scope is of this kind, and is left to the caller to take off.
@@ -82,7 +88,7 @@ Result<tilert_expr> Builder::add_variable(ir::VarKind kind, DType dtype, std::st
 
 Code Builder::begin_parallel(const tilert_expr* extents, uint32_t rank, tilert_expr* indices) {
   return run("parallel", [&]() -> Status {
-    TILERT_TRY(need_kernel());
+    TILERT_TRY(need_statements());
     if (enclosing(ScopeKind::parallel))
       return make_error(Code::kInvalidProgram, "parallel inside parallel: give one loop all the extents");
     if (rank < 1 || rank > kMaxParallelRank || !extents || !indices)
@@ -147,7 +153,7 @@ Status Builder::do_begin_loop(ScopeKind kind, ir::For loop, tilert_expr* index) 
 
 Code Builder::begin_serial(tilert_loop kind, tilert_expr begin, tilert_expr end, tilert_expr step, tilert_expr* index) {
   return run(kind == TILERT_LOOP_UNROLL ? "unroll" : "serial", [&]() -> Status {
-    TILERT_TRY(need_kernel());
+    TILERT_TRY(need_statements());
     if (kind != TILERT_LOOP_SERIAL && kind != TILERT_LOOP_UNROLL)
       return make_error(Code::kInvalidArgument, "{} is not a kind of loop", kind);
     if (!index) return make_error(Code::kInvalidArgument, "index is NULL: give room for the loop's index");
@@ -209,7 +215,7 @@ Code Builder::end_pipelined() {
 
 Code Builder::begin_if(tilert_expr condition) {
   return run("if", [&]() -> Status {
-    TILERT_TRY(need_kernel());
+    TILERT_TRY(need_statements());
     TILERT_ASSIGN(const ir::Expr test, typed(condition, DType::boolean, "the condition"));
     TILERT_TRY(open(ScopeKind::then));
     top().condition = test;

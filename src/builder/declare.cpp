@@ -193,7 +193,7 @@ tilert_scalar Builder::scalar(const char* name, tilert_dtype dtype) {
 
 Result<tilert_buffer> Builder::do_buffer(tilert_scope scope, tilert_dtype dtype, const tilert_expr* shape,
                                          uint32_t rank, const tilert_buffer_options& options) {
-  TILERT_TRY(need_kernel());
+  TILERT_TRY(need_statements());
   static constexpr const char* kNames[] = {"", "shared", "fragment", "var", "local"};
   static constexpr ir::Scope kScopes[] = {ir::Scope::global, ir::Scope::shared, ir::Scope::fragment, ir::Scope::scalar,
                                           ir::Scope::local};

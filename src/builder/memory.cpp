@@ -13,7 +13,7 @@ constexpr uint32_t kMaxOperands = 64;
 
 tilert_expr Builder::let(tilert_expr x) {
   return make<tilert_expr>("let", [&]() -> Result<tilert_expr> {
-    TILERT_TRY(need_kernel());
+    TILERT_TRY(need_statements());
     TILERT_ASSIGN(const Value found, value(x, "the value"));
     if (!found.expr) return make_error(Code::kInvalidProgram, "a literal has no dtype yet: let takes a typed value");
     ir::VarId var;
@@ -26,7 +26,7 @@ tilert_expr Builder::let(tilert_expr x) {
 
 tilert_expr Builder::load(const tilert_region* element) {
   return make<tilert_expr>("load", [&]() -> Result<tilert_expr> {
-    TILERT_TRY(need_kernel());
+    TILERT_TRY(need_statements());
     TILERT_ASSIGN(ir::Access from, access(element, "the source"));
     TILERT_TRY(use(from.buffer, Use::read, "the source"));
     ir::VarId var;
@@ -40,7 +40,7 @@ tilert_expr Builder::load(const tilert_region* element) {
 
 Code Builder::store(const tilert_region* element, tilert_expr x) {
   return run("store", [&]() -> Status {
-    TILERT_TRY(need_kernel());
+    TILERT_TRY(need_statements());
     TILERT_ASSIGN(ir::Access to, access(element, "the destination"));
     const ir::Buffer& buffer = program_->buffers[to.buffer];
     TILERT_ASSIGN(const Value found, value(x, "the value"));

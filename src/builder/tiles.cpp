@@ -20,9 +20,7 @@ bool broadcasts(const std::vector<int64_t>& from, const std::vector<int64_t>& to
   return std::equal(from.begin(), from.end(), to.begin() + skipped, [](int64_t x, int64_t y) { return x == y || x == 1; });
 }
 
-std::string shape_text(const std::vector<int64_t>& extents) { return fmt::format("[{}]", fmt::join(extents, ", ")); }
-
-std::string shape_text(const ir::Program& program, ir::BufferId buffer) {
+std::string buffer_shape_text(const ir::Program& program, ir::BufferId buffer) {
   std::vector<std::string> sizes;
   for (ir::Expr size : program.buffers[buffer].shape)
     sizes.push_back(size->is_constant()   ? fmt::format("{}", size->as_int())
@@ -60,8 +58,8 @@ Result<ir::ReduceOp> reduce_op(tilert_reduce_op op) {
     case TILERT_REDUCE_XOR: return ir::ReduceOp::bit_xor;
     case TILERT_REDUCE_MAX_NAN: return ir::ReduceOp::max_nan;
     case TILERT_REDUCE_MIN_NAN: return ir::ReduceOp::min_nan;
-    case TILERT_REDUCE_ARGMAX:
-    case TILERT_REDUCE_ARGMIN: return refuse(Refusal::reduce_arg_);
+    case TILERT_REDUCE_ARGMAX: return ir::ReduceOp::max;
+    case TILERT_REDUCE_ARGMIN: return ir::ReduceOp::min;
     default: return make_error(Code::kInvalidArgument, "{} is not a reduction", op);
   }
 }
@@ -106,7 +104,7 @@ Status Builder::copy_options(const tilert_copy_options& options, ir::Copy& copy)
 // The whole of a parameter has constant extents, as every region.
 Status Builder::check_whole(const Place& side, const Place& other, std::string_view what) const {
   if (!side.whole || is_tile(side.buffer)) return {};
-  const std::string shape = shape_text(*program_, side.buffer), name = text_of(side.buffer);
+  const std::string shape = buffer_shape_text(*program_, side.buffer), name = text_of(side.buffer);
   if (side.symbolic)
     return make_error(Code::kInvalidProgram,
                       "{}: the whole of {} is {}, which is not known when built{}: give indices, as {}", what, name, shape,
@@ -275,12 +273,13 @@ Status Builder::do_reduce(tilert_reduce_op op, const tilert_region* source, cons
                       shape_text(from), dim, shape_text(dropped), shape_text(kept), shape_text(reduce.dst.extents));
   if (reduce.src.buffer == reduce.dst.buffer)
     return make_error(Code::kInvalidProgram, "{}: source and destination are one buffer", what);
+  reduce.dim = static_cast<int>(dim);
+  if (op == TILERT_REDUCE_ARGMAX || op == TILERT_REDUCE_ARGMIN) return do_pick(reduce, op == TILERT_REDUCE_ARGMIN, options);
   const DType x = program_->buffers[reduce.src.buffer].dtype, y = program_->buffers[reduce.dst.buffer].dtype;
   const bool same_class = dtype_is_float(x) == dtype_is_float(y) && (x == DType::boolean) == (y == DType::boolean);
   if (!same_class || (is_bitwise(reduce.op) ? dtype_is_float(x) : x == DType::boolean))
     return make_error(Code::kInvalidProgram, "{}: this reduction does not take {} to {}{}", what, dtype_text(x),
                       dtype_text(y), same_class ? "" : ": cast before");
-  reduce.dim = static_cast<int>(dim);
   reduce.accumulate = (options.flags & TILERT_REDUCE_ACCUMULATE) != 0;
   TILERT_TRY(use(reduce.src.buffer, Use::read, "the source"));
   TILERT_TRY(use(reduce.dst.buffer, reduce.accumulate ? Use::update : Use::write, "the destination"));

@@ -250,6 +250,30 @@ tilert_status tilert_builder_reduce(tilert_builder* handle, tilert_reduce_op op,
     if (options(b, in, o, "tilert_reduce_options")) b.reduce(op, source, destination, dim, o);
   });
 }
+tilert_status tilert_builder_scan(tilert_builder* handle, tilert_reduce_op op, const tilert_region* source,
+                                  const tilert_region* destination, uint32_t dim, const tilert_scan_options* in) noexcept {
+  return statement(handle, [&](Builder& b) {
+    tilert_scan_options o;
+    if (options(b, in, o, "tilert_scan_options")) b.scan(op, source, destination, dim, o);
+  });
+}
+tilert_status tilert_builder_sort(tilert_builder* handle, const tilert_region* source, const tilert_region* destination,
+                                  const tilert_region* index, uint32_t dim, const tilert_sort_options* in) noexcept {
+  return statement(handle, [&](Builder& b) {
+    tilert_sort_options o;
+    if (options(b, in, o, "tilert_sort_options")) b.sort(source, destination, index, dim, o);
+  });
+}
+tilert_status tilert_builder_begin_combine(tilert_builder* handle, const tilert_combine* in, tilert_expr* left,
+                                           tilert_expr* right) noexcept {
+  return statement(handle, [&](Builder& b) {
+    tilert_combine combine;
+    if (capi::given(b, in, "combine") && options(b, in, combine, "tilert_combine")) b.begin_combine(combine, left, right);
+  });
+}
+tilert_status tilert_builder_end_combine(tilert_builder* handle, const tilert_expr* results, uint32_t count) noexcept {
+  return statement(handle, [&](Builder& b) { b.end_combine(results, count); });
+}
 
 tilert_status tilert_builder_begin_parallel(tilert_builder* handle, const tilert_expr* extents, uint32_t rank,
                                             tilert_expr* indices) noexcept {

@@ -89,6 +89,44 @@ bool Machine::compile(const Block& block, Operations& out) {
   return true;
 }
 
+// Whether `to` has the source's elements, with `kept` of them along dim.
+bool Machine::along(const Region& src, int dim, const Place& from, const Place& to, int64_t kept) {
+  const bool fits = dim >= 0 && static_cast<size_t>(dim) < src.extents.size();
+  const int64_t extent = fits ? src.extents[static_cast<size_t>(dim)] : 0;
+  const bool of_nothing = extent == 0 && kept == 1 && from.size == 0;
+  if (!fits || (!of_nothing && (extent < 1 || kept < 1 || kept > extent || from.size / extent * kept != to.size)))
+    return fail(fmt::format("along dim {} the destination does not fit its source", dim));
+  return true;
+}
+
+// Regions become arguments, sources first; the combined values' tapes are `bounds`.
+bool Machine::compile_tuple(const std::vector<Region>& src, const std::vector<Region>& dst, const Combine& combine, int dim,
+                            bool folds, Operation& op) {
+  const size_t count = src.size();
+  if (count == 0 || dst.size() != count || combine.left.size() != count || combine.right.size() != count ||
+      combine.result.size() != count || combine.identity.size() != count)
+    return fail("a tuple's parts differ in number", Code::kInternal);
+  for (const std::vector<Region>* side : {&src, &dst})
+    for (const Region& r : *side) {
+      CompiledArgument c{CallArg::Kind::address, {}, nullptr, 0};
+      if (!place(r, c.place)) return false;
+      op.arguments.push_back(std::move(c));
+    }
+  for (size_t i = 0; i < count; ++i) {
+    const Place &from = op.arguments[i].place, &to = op.arguments[count + i].place;
+    const bool fits = dim >= 0 && static_cast<size_t>(dim) < src[i].extents.size();
+    if (!along(src[i], dim, from, to, folds ? 1 : fits ? src[i].extents[static_cast<size_t>(dim)] : 0)) return false;
+    if (from.size != op.arguments[0].place.size) return fail("the sources of a tuple differ in size");
+    op.bounds.push_back(tape(combine.result[i]));
+  }
+  return !error_;
+}
+
+bool Machine::compile_order(const Region& src, const Region& dst, const Region& index, int dim, int64_t kept, Operation& op) {
+  if (!place(src, op.p[0]) || !place(dst, op.p[1]) || !along(src, dim, op.p[0], op.p[1], kept)) return false;
+  return index.buffer == kNoBuffer || (place(index, op.p[2]) && along(src, dim, op.p[0], op.p[2], kept));
+}
+
 bool Machine::compile(const Stmt& stmt, Operation& op) {
   op.stmt = &stmt;
   return std::visit(Overload{
@@ -112,14 +150,13 @@ bool Machine::compile(const Stmt& stmt, Operation& op) {
                           op.e[0] = tape(n.accumulate);
                           return place(n.a, op.p[0]) && place(n.b, op.p[1]) && place(n.c, op.p[2]);
                         },
-                        [&](const Reduce& n) {
-                          if (!place(n.src, op.p[0]) || !place(n.dst, op.p[1])) return false;
-                          const bool fits = n.dim >= 0 && static_cast<size_t>(n.dim) < n.src.extents.size();
-                          if (!fits) return fail(fmt::format("reduce over dim {} of {}", n.dim, n.src.extents.size()));
-                          const int64_t extent = n.src.extents[static_cast<size_t>(n.dim)];
-                          if (extent * op.p[1].size != op.p[0].size)
-                            return fail("the destination of a reduce does not fit its source");
-                          return true;
+                        [&](const Reduce& n) { return compile_order(n.src, n.dst, {}, n.dim, 1, op); },
+                        [&](const Fold& n) { return compile_tuple(n.src, n.dst, n.combine, n.dim, true, op); },
+                        [&](const Scan& n) { return compile_tuple(n.src, n.dst, n.combine, n.dim, false, op); },
+                        [&](const Pick& n) { return compile_order(n.src, n.dst, {}, n.dim, 1, op); },
+                        [&](const Sort& n) {
+                          const auto d = static_cast<size_t>(n.dim);
+                          return compile_order(n.src, n.dst, n.index, n.dim, n.dim >= 0 && d < n.dst.extents.size() ? n.dst.extents[d] : 0, op);
                         },
                         [&](const Parallel& n) { return compile(n.body, op.first); },
                         [&](const For& n) {

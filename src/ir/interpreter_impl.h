@@ -99,6 +99,10 @@ class Machine {
   // interp_compile.cpp
   bool compile(const Block& block, Operations& out);
   bool compile(const Stmt& stmt, Operation& op);
+  bool compile_order(const Region& src, const Region& dst, const Region& index, int dim, int64_t kept, Operation& op);
+  bool along(const Region& src, int dim, const Place& from, const Place& to, int64_t kept);
+  bool compile_tuple(const std::vector<Region>& src, const std::vector<Region>& dst, const Combine& combine, int dim, bool folds,
+                     Operation& op);
   bool place(const Region& r, Place& out);
   bool place(const Access& a, Place& out);
   const Tape* tape(Expr e);
@@ -132,6 +136,17 @@ class Machine {
   bool step(const Operation& op, const Gemm&, const Lanes&);
   bool step(const Operation& op, const Reduce&, const Lanes&);
   bool convert(DType from, DType to, std::vector<uint64_t>& values);
+
+  // interp_fold.cpp: operations along a dim
+  using Columns = std::vector<std::vector<uint64_t>>;  // [component][element]
+  bool step(const Operation& op, const Fold&, const Lanes&);
+  bool step(const Operation& op, const Scan&, const Lanes&);
+  bool step(const Operation& op, const Pick&, const Lanes&);
+  bool step(const Operation& op, const Sort&, const Lanes&);
+  bool read_tuple(const Operation& op, size_t first, const Combine& combine, uint32_t lane, Columns& values);
+  bool write_tuple(const Operation& op, const Combine& combine, uint32_t lane, Columns& values);
+  void combine_into(const Operation& op, const Combine& combine, uint32_t lane, std::vector<uint64_t>& left,
+                    const std::vector<uint64_t>& right);
 
   // interp_lowered.cpp
   bool step(const Operation& op, const Move&, const Lanes&);

@@ -47,6 +47,10 @@ Stmt::Node Parser::node(int depth) {
   }
   if (s_.accept("gemm")) return gemm();
   if (s_.accept("reduce")) return reduce();
+  if (s_.accept("fold")) return fold();
+  if (s_.accept("scan")) return scan();
+  if (s_.accept("pick")) return pick();
+  if (s_.accept("sort")) return sort();
   if (s_.accept("parallel")) return parallel(depth);
   if (s_.accept("for")) return loop(depth);
   if (s_.accept("if")) return conditional(depth);
@@ -68,7 +72,7 @@ Stmt::Node Parser::node(int depth) {
     return n;
   }
   s_.fail(
-      "a statement (alloc, copy, fill, gemm, reduce, parallel, for, if, let, store, inline, move, call, group) or '}'");
+      "a statement (alloc, copy, fill, gemm, reduce, fold, scan, pick, sort, parallel, for, if, let, store, inline, move, call, group) or '}'");
   return Alloc{0};
 }
 
@@ -153,6 +157,83 @@ Stmt::Node Parser::reduce() {
   s_.expect("dim");
   n.dim = narrow("the reduced dim's number");
   n.accumulate = s_.accept("accumulate");
+  return n;
+}
+
+std::vector<Region> Parser::regions() {
+  std::vector<Region> list;
+  s_.expect("[");
+  while (!s_.failed() && !s_.is("]")) {
+    list.push_back(region());
+    if (!s_.accept(",")) break;
+  }
+  s_.expect("]");
+  return list;
+}
+
+Combine Parser::combine() {
+  Combine c;
+  s_.expect("by");
+  for (std::vector<VarId>* side : {&c.left, &c.right}) {
+    s_.expect("(");
+    while (!s_.failed() && !s_.is(")")) {
+      side->push_back(var());
+      if (!s_.accept(",")) break;
+    }
+    s_.expect(")");
+  }
+  s_.expect("=");
+  c.result = exprs(false);
+  s_.expect("from");
+  c.identity = exprs(false);
+  return c;
+}
+
+Stmt::Node Parser::fold() {
+  Fold n;
+  n.src = regions();
+  arrow();
+  n.dst = regions();
+  s_.expect("dim");
+  n.dim = narrow("the folded dim's number");
+  n.accumulate = s_.accept("accumulate");
+  n.combine = combine();
+  return n;
+}
+
+Stmt::Node Parser::scan() {
+  Scan n;
+  n.src = regions();
+  arrow();
+  n.dst = regions();
+  s_.expect("dim");
+  n.dim = narrow("the scanned dim's number");
+  n.reverse = s_.accept("reverse");
+  n.exclusive = s_.accept("exclusive");
+  n.combine = combine();
+  return n;
+}
+
+Stmt::Node Parser::pick() {
+  Pick n;
+  n.src = region();
+  arrow();
+  n.dst = region();
+  s_.expect("dim");
+  n.dim = narrow("the dim's number");
+  n.least = s_.accept("least");
+  return n;
+}
+
+Stmt::Node Parser::sort() {
+  Sort n;
+  n.src = region();
+  arrow();
+  n.dst = region();
+  s_.expect("dim");
+  n.dim = narrow("the sorted dim's number");
+  n.descending = s_.accept("descending");
+  if (s_.accept("index")) n.index = region();
   return n;
 }
 

@@ -81,6 +81,12 @@ class Parser {
   Stmt::Node copy();
   Stmt::Node gemm();
   Stmt::Node reduce();
+  std::vector<Region> regions();
+  Combine combine();
+  Stmt::Node fold();
+  Stmt::Node scan();
+  Stmt::Node pick();
+  Stmt::Node sort();
   Stmt::Node parallel(int depth);
   Stmt::Node loop(int depth);
   Stmt::Node conditional(int depth);

@@ -52,6 +52,14 @@ void each_expr_part(N& list, V& v) {
     if (e) v.expr(e);
 }
 
+template <class C, class V>
+void each_combine_part(C& combine, V& v) {
+  for (auto& var : combine.left) v.define(var);
+  for (auto& var : combine.right) v.define(var);
+  each_expr_part(combine.identity, v);
+  each_expr_part(combine.result, v);
+}
+
 template <class V, class T>
 constexpr bool kIs = std::is_same_v<std::remove_const_t<V>, T>;
 
@@ -75,6 +83,21 @@ void each_tile_part(N& n, V& v) {
   } else if constexpr (kIs<N, Reduce>) {
     v.region(n.src, kRead);
     v.region(n.dst, n.accumulate ? kReadWrite : kWrite);
+  } else if constexpr (kIs<N, Fold>) {
+    for (auto& r : n.src) v.region(r, kRead);
+    for (auto& r : n.dst) v.region(r, n.accumulate ? kReadWrite : kWrite);
+    each_combine_part(n.combine, v);
+  } else if constexpr (kIs<N, Scan>) {
+    for (auto& r : n.src) v.region(r, kRead);
+    for (auto& r : n.dst) v.region(r, kWrite);
+    each_combine_part(n.combine, v);
+  } else if constexpr (kIs<N, Pick>) {
+    v.region(n.src, kRead);
+    v.region(n.dst, kWrite);
+  } else if constexpr (kIs<N, Sort>) {
+    v.region(n.src, kRead);
+    v.region(n.dst, kWrite);
+    if (n.index.buffer != kNoBuffer) v.region(n.index, kWrite);
   } else if constexpr (kIs<N, Parallel>) {
     for (auto& var : n.vars) v.define(var);
     v.block(n.body);

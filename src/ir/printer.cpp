@@ -243,6 +243,59 @@ class Printer : ExprPrinter {
     put(" dim ", n.dim);
     if (n.accumulate) put(" accumulate");
   }
+  void regions(const std::vector<Region>& list) {
+    put("[");
+    this->list(list, [&](const Region& r) { region(r); });
+    put("]");
+  }
+  void combine(const Combine& c) {
+    put(" by (");
+    list(c.left, [&](VarId v) { var(v); });
+    put(") (");
+    list(c.right, [&](VarId v) { var(v); });
+    put(") = ");
+    exprs(c.result);
+    put(" from ");
+    exprs(c.identity);
+  }
+  void body(const Fold& n) {
+    put("fold ");
+    regions(n.src);
+    put(" -> ");
+    regions(n.dst);
+    put(" dim ", n.dim);
+    if (n.accumulate) put(" accumulate");
+    combine(n.combine);
+  }
+  void body(const Scan& n) {
+    put("scan ");
+    regions(n.src);
+    put(" -> ");
+    regions(n.dst);
+    put(" dim ", n.dim);
+    if (n.reverse) put(" reverse");
+    if (n.exclusive) put(" exclusive");
+    combine(n.combine);
+  }
+  void body(const Pick& n) {
+    put("pick ");
+    region(n.src);
+    put(" -> ");
+    region(n.dst);
+    put(" dim ", n.dim);
+    if (n.least) put(" least");
+  }
+  void body(const Sort& n) {
+    put("sort ");
+    region(n.src);
+    put(" -> ");
+    region(n.dst);
+    put(" dim ", n.dim);
+    if (n.descending) put(" descending");
+    if (n.index.buffer == kNoBuffer) return;
+    put(" index ");
+    region(n.index);
+  }
   void body(const Parallel& n) {
     put("parallel (");
     for (size_t i = 0; i < n.vars.size(); ++i) {

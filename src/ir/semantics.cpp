@@ -71,6 +71,53 @@ uint64_t reduce_identity(ReduceOp op, DType accumulator) {
   return 0;
 }
 
+namespace {
+
+// The integer as which the values of a dtype are ordered, before the direction: floats through f32 (exact) or f64.
+DType ordered_as(DType dtype) {
+  if (dtype_is_float(dtype)) return dtype == DType::f64 ? DType::f64 : DType::f32;
+  return sort_key_dtype(dtype);
+}
+
+Expr integer(Arena& arena, DType dtype, int64_t value) { return arena.constant(dtype, static_cast<uint64_t>(value)); }
+
+bool is_wide_unsigned(DType dtype) { return dtype == DType::uint64 || dtype == DType::uint32; }
+
+// Bits of a float, the negative ones' turned round: as integers they grow with the float. Its own inverse.
+Expr turned(Arena& arena, Expr bits) {
+  const int width = dtype_bits(bits->dtype);
+  const Expr sign = arena.make(Op::shr, {bits, integer(arena, bits->dtype, width - 1)});
+  const Expr rest = integer(arena, bits->dtype, width == 64 ? INT64_MAX : INT32_MAX);
+  return arena.make(Op::bit_xor, {bits, arena.make(Op::bit_and, {sign, rest})});
+}
+
+Expr greatest_key(Arena& arena, DType key) { return integer(arena, key, key == DType::int64 ? INT64_MAX : INT32_MAX); }
+Expr least_key(Arena& arena, DType key) { return integer(arena, key, key == DType::int64 ? INT64_MIN : INT32_MIN); }
+
+}  // namespace
+
+DType sort_key_dtype(DType dtype) {
+  if (dtype_is_float(dtype)) return dtype == DType::f64 ? DType::int64 : DType::int32;
+  return dtype_bits(dtype) > 32 || dtype_class(dtype) == DTypeClass::index ? DType::int64 : DType::int32;
+}
+
+Expr sort_key(Arena& arena, Expr value, bool descending) {
+  const DType dtype = value->dtype, key = sort_key_dtype(dtype);
+  Expr k;
+  if (dtype_is_float(dtype)) k = turned(arena, arena.reinterpret(arena.cast(value, ordered_as(dtype)), key));
+  else if (is_wide_unsigned(dtype)) k = arena.make(Op::bit_xor, {arena.reinterpret(value, key), least_key(arena, key)});
+  else k = arena.cast(value, key);
+  if (descending) k = arena.make(Op::bit_not, {k});
+  return dtype_is_float(dtype) ? arena.make(Op::select, {arena.make(Op::isnan, {value}), greatest_key(arena, key), k}) : k;
+}
+
+Expr sort_value(Arena& arena, Expr key, DType dtype, bool descending) {
+  const Expr k = descending ? arena.make(Op::bit_not, {key}) : key;
+  if (dtype_is_float(dtype)) return arena.cast(arena.reinterpret(turned(arena, k), ordered_as(dtype)), dtype);
+  if (is_wide_unsigned(dtype)) return arena.reinterpret(arena.make(Op::bit_xor, {k, least_key(arena, key->dtype)}), dtype);
+  return arena.cast(k, dtype);
+}
+
 std::optional<size_t> reduce_leading_units(const Reduce& reduce) {
   std::vector<int64_t> extents = reduce.src.extents;
   for (size_t units = 0; units <= static_cast<size_t>(reduce.dim); ++units) {

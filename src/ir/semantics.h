@@ -24,6 +24,12 @@ bool reduce_takes_absolute(ReduceOp op);
 uint64_t reduce_identity(ReduceOp op, DType accumulator);
 bool reduce_takes(ReduceOp op, DType dtype);  // whether the reduction is defined on the dtype
 
+// The place of a value in the order of Sort, as an int32 or, for 64-bit types, an int64 that grows with it; NaN is the
+// greatest in both directions. And the value at a place.
+DType sort_key_dtype(DType dtype);
+Expr sort_key(Arena& arena, Expr value, bool descending);
+Expr sort_value(Arena& arena, Expr key, DType dtype, bool descending);
+
 // How many leading extents of 1 of the reduction's source its destination does not have: 0 as programs are built, 1 where
 // the source became one slot of a ring. Nothing where the shapes do not fit.
 std::optional<size_t> reduce_leading_units(const Reduce& reduce);

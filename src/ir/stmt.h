@@ -77,6 +77,46 @@ struct Reduce {
   bool accumulate = false;
 };
 
+// How two tuples make one: result[i] over left (what comes first) and right, which have the dtypes in which the
+// components add up (reduce_accumulator of their destinations). Associative; identity[i] are constants that change nothing.
+struct Combine {
+  std::vector<VarId> left, right;
+  std::vector<Expr> result, identity;
+};
+
+// Tuples along a dim, combined in order: dst[c] = all of src[c] (and dst[c], when accumulate). Regions as in Reduce.
+struct Fold {
+  std::vector<Region> src, dst;
+  Combine combine;
+  int dim;
+  bool accumulate = false;
+};
+
+// The combinations of all beginnings: dst[c] at i = src[c] from 0 to i. Every region has the same extents.
+struct Scan {
+  std::vector<Region> src, dst;
+  Combine combine;
+  int dim;
+  bool reverse = false;    // from i to the end
+  bool exclusive = false;  // without i itself: the first is the identity
+};
+
+// dst = the place along dim of the first element that is the greatest (least); numbers win over NaN, 0 where all are NaN.
+struct Pick {
+  Region src, dst;
+  int dim;
+  bool least = false;
+};
+
+// dst = the first elements of src in order along dim, as many as dst has there; equal ones keep their order. -0 is
+// less than +0; NaN comes after all numbers in both directions. index, where given: the places they had.
+struct Sort {
+  Region src, dst;
+  Region index;  // kNoBuffer: none
+  int dim;
+  bool descending = false;
+};
+
 // Element-wise: every point once, in no order.
 struct Parallel {
   std::vector<VarId> vars;      // index dtype
@@ -151,7 +191,7 @@ struct Group {
 };
 
 struct Stmt {
-  using Node = std::variant<Alloc, Copy, Fill, Gemm, Reduce, Parallel, For, If, Let, Store, Inline, Move, Call, Group>;
+  using Node = std::variant<Alloc, Copy, Fill, Gemm, Reduce, Fold, Scan, Pick, Sort, Parallel, For, If, Let, Store, Inline, Move, Call, Group>;
   Node node;
   uint32_t ordinal = 0;    // of the tile operation it comes from; unique in the program
   uint32_t location = 0;   // index into Program::locations; 0 = unknown

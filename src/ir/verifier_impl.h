@@ -48,6 +48,13 @@ class Verifier {
   bool check(const Fill& n);
   bool check(const Gemm& n);
   bool check(const Reduce& n);
+  bool check(const Fold& n);
+  bool check(const Scan& n);
+  bool check(const Pick& n);
+  bool check(const Sort& n);
+  bool tuple(const std::vector<Region>& src, const std::vector<Region>& dst, const Combine& combine, int dim, bool folds, const char* what);
+  // Whether dst has src's extents but for `kept` along dim; kept 1: it may lack the dim.
+  bool along(const Region& src, const Region& dst, int dim, int64_t kept, const char* what);
   bool check(const Parallel& n);
   bool check(const For& n);
   bool check(const If& n);

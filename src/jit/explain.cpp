@@ -31,7 +31,7 @@ std::string buffer_name(const Program& program, BufferId id) {
   return name.empty() ? fmt::format("#{}", id) : name;
 }
 
-std::vector<BufferId> allocated(const Program& program, const Kernel& kernel, Scope scope) {
+std::vector<BufferId> allocated(const Program& program, const ir::Kernel& kernel, Scope scope) {
   std::vector<BufferId> all;
   for_each_stmt(kernel.body, [&](const Stmt& s) {
     const auto* a = std::get_if<Alloc>(&s.node);
@@ -80,7 +80,7 @@ json shared_tile(const Program& program, BufferId id, const AddressMap& map) {
 }
 
 // Where each buffer of the block's arena lies. `tiles` names the flat buffers of the program's tiles.
-json shared_map(const Program& lowered, const Program& program, const Kernel& kernel, const KernelPlan& plan) {
+json shared_map(const Program& lowered, const Program& program, const ir::Kernel& kernel, const KernelPlan& plan) {
   json out = json::array();
   std::map<BufferId, BufferId> tiles;
   for (const auto& [tile, flat] : plan.flat) tiles[flat] = tile;
@@ -126,7 +126,7 @@ json limits(const KernelPlan& plan, const Target& target, const KernelResources*
 }
 
 // Per trip of a pipelined loop: bytes from global memory and multiply-adds of products, and their ratio.
-json loops(const Program& program, const Kernel& kernel) {
+json loops(const Program& program, const ir::Kernel& kernel) {
   json out = json::array();
   for_each_stmt(kernel.body, [&](const Stmt& s) {
     const auto* loop = std::get_if<For>(&s.node);
@@ -150,7 +150,7 @@ json loops(const Program& program, const Kernel& kernel) {
   return out;
 }
 
-json grid(const Program& program, const Kernel& kernel) {
+json grid(const Program& program, const ir::Kernel& kernel) {
   json out = json::array();
   for (Expr e : kernel.grid) out.push_back(print_expr(program, e));
   return out;
@@ -174,7 +174,7 @@ void name_operations(json& value, const std::map<uint32_t, std::string>& places,
 
 std::map<uint32_t, std::string> places_of(const Program& program) {
   std::map<uint32_t, std::string> places;
-  for (const Kernel& k : program.kernels)
+  for (const ir::Kernel& k : program.kernels)
     for_each_stmt(k.body, [&](const Stmt& s) {
       if (s.ordinal && s.location) places.emplace(s.ordinal, describe(program, s));
     });
@@ -229,10 +229,10 @@ Result<json> explain(const Program& program, const std::vector<passes::DimChoice
   const FloatEnvironment environment;
   TILERT_ASSIGN(const passes::Module module, passes::specialize(program, dims));
   json out;
-  const bool is_source = std::any_of(module.program.kernels.begin(), module.program.kernels.end(), [](const Kernel& k) { return k.source != nullptr; });
+  const bool is_source = std::any_of(module.program.kernels.begin(), module.program.kernels.end(), [](const ir::Kernel& k) { return k.source != nullptr; });
   if (is_source) {
     out["kernels"] = json::array();
-    for (const Kernel& k : module.program.kernels) out["kernels"].push_back({{"name", k.name}, {"source", k.source->language}, {"grid", grid(module.program, k)}});
+    for (const ir::Kernel& k : module.program.kernels) out["kernels"].push_back({{"name", k.name}, {"source", k.source->language}, {"grid", grid(module.program, k)}});
   } else if (target.is_cpu()) {
     TILERT_ASSIGN(out, explain_cpu(module, {target, device}));
   } else {

@@ -7,6 +7,7 @@
 #include "ir/visit.h"
 #include "passes/contract.h"
 #include "passes/cpu_lowering.h"
+#include "passes/expand.h"
 #include "passes/hints.h"
 
 namespace tilert::passes {
@@ -142,6 +143,10 @@ Status CpuLowering::lower(const StmtPtr& stmt, Out& out) {
             for (const StmtPtr& inner : n.body) TILERT_TRY(lower(inner, out));
             return {};
           },
+          [&](const Fold&) { return refused("a fold, which expand makes into loops,"); },
+          [&](const Scan&) { return refused("a scan, which expand makes into loops,"); },
+          [&](const Pick&) { return refused("a pick, which expand makes into loops,"); },
+          [&](const Sort&) { return refused("a sort, which expand makes into loops,"); },
           [&](const Move&) { return refused("a register move"); },
           [&](const Call&) { return refused("a device primitive"); },
       },
@@ -207,7 +212,8 @@ void place_large_locals(const Program& program, CpuKernel& kernel) {
 
 Result<CpuProgram> cpu_lower(Module module, const PassContext& context, int lanes) {
   TILERT_ASSIGN(Module taken, take_hints(std::move(module), context));
-  TILERT_ASSIGN(Module contracted, contract(std::move(taken), context));
+  TILERT_ASSIGN(Module expanded, expand(std::move(taken), context));
+  TILERT_ASSIGN(Module contracted, contract(std::move(expanded), context));
   TILERT_ASSIGN(Module judged, judge_hints(std::move(contracted), context));
   CpuProgram out{std::move(judged), {}};
   for (size_t i = 0; i < out.module.program.kernels.size(); ++i) {

@@ -38,6 +38,8 @@ class ElementWise {
   void plan_vectors();
   int64_t access_width(size_t position, int64_t limit);
   bool moves_whole(const ir::Access& access, int64_t width, ir::Scope scope);
+  // Whether the body reads memory that it writes, and nothing that other copies of an iteration would miss.
+  bool updates_memory() const;
   void loop_over_registers();
   void set_coordinates(ir::Expr reg);
   ir::Expr inside_extents();
@@ -69,6 +71,7 @@ class ElementWise {
   Vector* vector_of(const ir::Stmt* s);
   std::vector<Vector> vectors_;                    // reads and writes moved as vectors, in program order
   int64_t vector_ = 1;
+  bool once_ = false;                              // only the first of the threads that hold copies runs the body
   std::unordered_map<ir::VarId, ir::Expr> env_;    // the loop's variables in this iteration
   ir::Expr register_ = nullptr, inner_ = nullptr;
 };

@@ -162,9 +162,29 @@ bool ElementWise::moves_whole(const Access& access, int64_t width, Scope scope) 
   return true;
 }
 
+bool ElementWise::updates_memory() const {
+  bool updates = false, shared_by_copies = false;
+  std::set<BufferId> own;
+  std::vector<BufferUse> uses;
+  for (const StmtPtr& s : loop_.body)
+    for (const BufferUse& use : buffer_uses_deep(*s)) uses.push_back(use);
+  for_each_stmt(loop_.body, [&](const Stmt& s) {
+    if (const auto* alloc = std::get_if<Alloc>(&s.node)) own.insert(alloc->buffer);
+  });
+  for (const BufferUse& a : uses) {
+    const Scope scope = low_.program().buffer(a.buffer).scope;
+    const bool memory = scope == Scope::shared || scope == Scope::global;
+    shared_by_copies |= a.write && !memory && own.count(a.buffer) == 0;
+    for (const BufferUse& b : uses) updates |= memory && a.write && b.read && low_.same_memory(a.buffer, b.buffer);
+  }
+  return updates && !shared_by_copies;
+}
+
 void ElementWise::loop_over_registers() {
   const int64_t steps = map_.registers() / vector_;
   const bool in_registers = !matches_.empty();
+  once_ = updates_memory();
+  const Expr first_copy = once_ ? low_.is_first_replica(map_) : nullptr;
   const auto body = [&](Expr outer) {
     const Expr first = arith::mul(low_.arena(), outer, vector_);
     set_coordinates(first);
@@ -173,7 +193,7 @@ void ElementWise::loop_over_registers() {
     low_.unrolled(vector_, [&](Expr inner) {
       set_coordinates(arith::add(low_.arena(), first, inner));
       inner_ = inner;
-      low_.when(inside_extents(), [&] { block(loop_.body); });
+      low_.when(arith::logical_and(low_.arena(), first_copy, inside_extents()), [&] { block(loop_.body); });
     });
     set_coordinates(first);
     store_vectors();
@@ -341,7 +361,7 @@ void ElementWise::store(const Stmt* s, const Store& st) {
   if (scope == Scope::scalar || scope == Scope::local) return low_.store(low_.memory_access(st.to.buffer, values(st.to.indices)), v);
   // Memory: once, by the first of the threads that hold copies of this iteration.
   const auto indices = values(st.to.indices);
-  Expr condition = arith::logical_and(low_.arena(), low_.is_first_replica(map_), bounds_condition(st.to, indices));
+  Expr condition = arith::logical_and(low_.arena(), once_ ? nullptr : low_.is_first_replica(map_), bounds_condition(st.to, indices));
   const Access at = scope == Scope::fragment ? fragment_access(st.to) : low_.memory_access(st.to.buffer, indices);
   low_.when(condition, [&] { low_.store(at, v); });
 }

@@ -3,6 +3,7 @@
 
 #include "passes/barriers.h"
 #include "passes/contract.h"
+#include "passes/expand.h"
 #include "passes/hints.h"
 #include "passes/layouts.h"
 #include "passes/lower.h"
@@ -20,6 +21,7 @@ const std::vector<Pass>& gpu_passes() {
   static const auto& table = immortal(std::vector<Pass>{
       {"take_hints", take_hints, Stage::specialized},
       {"raster", raster, Stage::specialized},
+      {"expand", expand, Stage::specialized},
       {"select", select, Stage::specialized},
       {"plan_roles", plan_roles, Stage::specialized},
       {"bound_registers", bound_registers, Stage::specialized},

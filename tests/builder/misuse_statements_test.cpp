@@ -243,8 +243,11 @@ INSTANTIATE_TEST_SUITE_P(
                         {"there is no dim 2 in [8, 64]"},
                         [](Scene& k) { k.reduce(TILERT_REDUCE_SUM, k.at(k.f), k.at(k.f), 2); }},
                     Row{"reduce_argmax",
-                        {"UNSUPPORTED", "argmax and argmin"},
-                        [](Scene& k) { k.reduce(TILERT_REDUCE_ARGMAX, k.at(k.f), k.at(k.f), 1); }},
+                        {"places of f32 in f32", "int32 or int64"},
+                        [](Scene& k) {
+                          auto r = k.tile(TILERT_FRAGMENT, TILERT_F32, {8}, "r");
+                          k.reduce(TILERT_REDUCE_ARGMAX, k.at(k.f), k.at(r), 1);
+                        }},
                     Row{"reduce_bits_of_floats",
                         {"this reduction does not take f32 to f32"},
                         [](Scene& k) {

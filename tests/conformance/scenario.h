@@ -136,5 +136,6 @@ void add_pipeline_cases(std::vector<Case>& to);
 void add_order_cases(std::vector<Case>& to);
 void add_host_cases(std::vector<Case>& to);
 void add_hint_cases(std::vector<Case>& to);
+void add_fold_cases(std::vector<Case>& to);
 
 }  // namespace tilert::conformance

@@ -196,7 +196,6 @@ const Case kBrokenDeclarations[] = {
     {"kernel \"k\" (%x) grid [1] hint threads 100 { }",
      "kernel 'k': hint threads is 100: give 32 to 1024, a multiple of 32"},
     {"kernel \"k\" (%x) grid [1] hint raster 4 hint raster 8 { }", "kernel 'k': hint raster is given twice"},
-    {"kernel \"k\" (%x) grid [1] hint haste 4 { }", "this is not the name of a hint"},
     {"var %d dim f32 kernel \"k\" (%x) grid [1] { }", "the dim variable 'd' is f32, not index"},
     {"var %s scalar f64 kernel \"k\" (%x) grid [1] { }",
      "'s' is f64, which this version does not support; use bool, int8, int32, int64, f16, bf16 or f32"},

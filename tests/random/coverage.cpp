@@ -13,7 +13,7 @@ namespace {
 
 using ir::Stmt;
 
-const char* const kNames[] = {"alloc", "copy", "fill",  "gemm",   "reduce", "parallel", "for",
+const char* const kNames[] = {"alloc", "copy", "fill",  "gemm",   "reduce", "fold", "scan", "pick", "sort", "parallel", "for",
                               "if",    "let",  "store", "inline", "move",   "call",     "group"};
 
 struct Counter {
@@ -111,20 +111,20 @@ void Coverage::note_plan(const std::string& target, const passes::KernelPlan& pl
   else if (!plan.roles.reason.empty())
     fired("no roles: " + grouped(plan.roles.reason));
   if (!plan.partial.empty()) fired("partial sums");
-  for (const std::string& note : plan.notes) fired("note: " + grouped(note));
+  for (const passes::Conversion& c : plan.conversions) fired("conversion: " + grouped(c.reason));
 }
 
 void Coverage::note_plans(const std::string& target, const std::vector<passes::KernelPlan>& plans) {
-  bool ring = false, roles = false, notes = false;
+  bool ring = false, roles = false, conversions = false;
   for (const passes::KernelPlan& plan : plans) {
     note_plan(target, plan);
     for (const auto& [ordinal, one] : plan.rings) ring |= one.stages > 1;
-    roles |= plan.roles.on, notes |= !plan.notes.empty();
+    roles |= plan.roles.on, conversions |= !plan.conversions.empty();
   }
   add("programs planned for " + target);
   if (ring) add("programs with a ring on " + target);
   if (roles) add("programs with roles on " + target);
-  if (notes) add("programs with a conversion or note on " + target);
+  if (conversions) add("programs with a conversion on " + target);
 }
 
 void Coverage::merge(const Coverage& other) {

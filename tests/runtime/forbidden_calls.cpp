@@ -29,28 +29,28 @@ void* __libc_realloc(void* memory, size_t size);
 void* __libc_memalign(size_t alignment, size_t size);
 void __libc_free(void* memory);
 
-void* malloc(size_t size) {
+void* malloc(size_t size) noexcept {
   count(allocation_count);
   return __libc_malloc(size);
 }
-void* calloc(size_t number, size_t size) {
+void* calloc(size_t number, size_t size) noexcept {
   count(allocation_count);
   return __libc_calloc(number, size);
 }
-void* realloc(void* memory, size_t size) {
+void* realloc(void* memory, size_t size) noexcept {
   count(allocation_count);
   return __libc_realloc(memory, size);
 }
-void* aligned_alloc(size_t alignment, size_t size) {
+void* aligned_alloc(size_t alignment, size_t size) noexcept {
   count(allocation_count);
   return __libc_memalign(alignment, size);
 }
-int posix_memalign(void** memory, size_t alignment, size_t size) {
+int posix_memalign(void** memory, size_t alignment, size_t size) noexcept {
   count(allocation_count);
   *memory = __libc_memalign(alignment, size);
   return *memory != nullptr ? 0 : ENOMEM;
 }
-void free(void* memory) {
+void free(void* memory) noexcept {
   if (memory != nullptr) count(allocation_count);
   __libc_free(memory);
 }
@@ -84,8 +84,8 @@ static char* in_environment(const char* name) {
   }
   return nullptr;
 }
-char* getenv(const char* name) { return in_environment(name); }
-char* secure_getenv(const char* name) { return in_environment(name); }
+char* getenv(const char* name) noexcept { return in_environment(name); }
+char* secure_getenv(const char* name) noexcept { return in_environment(name); }
 }
 #endif
 

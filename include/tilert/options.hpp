@@ -1,0 +1,108 @@
+// Options, flags and hints of tl::Builder's calls. Use through tilert.hpp.
+#ifndef TILERT_OPTIONS_HPP_
+#define TILERT_OPTIONS_HPP_
+
+#include <initializer_list>
+#include <vector>
+
+#include "tilert/values.hpp"
+
+namespace tl {
+
+// Flags of gemm and reduce, and their rarer options.
+enum class GemmFlag : uint32_t {};
+inline constexpr GemmFlag trans_a{TILERT_GEMM_TRANS_A}, trans_b{TILERT_GEMM_TRANS_B}, overwrite{TILERT_GEMM_OVERWRITE};
+inline constexpr GemmFlag operator|(GemmFlag a, GemmFlag b) {
+  return static_cast<GemmFlag>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));
+}
+struct GemmOptions {
+  uint32_t flags = 0;
+  Expr accumulate;  // bool: false overwrites
+  bool has_accumulate = false;
+  tilert_warp_split split = TILERT_SPLIT_AUTO;
+  GemmOptions() = default;
+  GemmOptions(GemmFlag f) : flags(static_cast<uint32_t>(f)) {}
+  GemmOptions& accumulate_if(const Expr& e) { return accumulate = e, has_accumulate = true, *this; }
+  GemmOptions& warps(tilert_warp_split s) { return split = s, *this; }
+};
+enum class ScanFlag : uint32_t { none = 0 };
+inline constexpr ScanFlag reverse{TILERT_SCAN_REVERSE}, exclusive{TILERT_SCAN_EXCLUSIVE};
+constexpr ScanFlag operator|(ScanFlag a, ScanFlag b) { return static_cast<ScanFlag>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b)); }
+enum class SortFlag : uint32_t { none = 0 };
+inline constexpr SortFlag descending{TILERT_SORT_DESCENDING};
+enum class ReduceFlag : uint32_t { none = 0 };
+inline constexpr ReduceFlag accumulate{TILERT_REDUCE_ACCUMULATE};
+
+struct CopyOptions {
+  std::vector<Expr> valid_;
+  Expr safe_;
+  bool has_safe = false;
+  tilert_copy_prefer prefer_ = TILERT_COPY_AUTO;
+  uint32_t flags_ = 0, eviction_ = 0;
+  CopyOptions& valid(std::initializer_list<Expr> ends) { return valid_ = ends, *this; }
+  CopyOptions& safe(const Expr& e) { return safe_ = e, has_safe = true, *this; }
+  CopyOptions& prefer(tilert_copy_prefer p) { return prefer_ = p, *this; }
+  CopyOptions& must() { return flags_ |= TILERT_COPY_MUST, *this; }
+  CopyOptions& eviction(uint32_t e) { return eviction_ = e, *this; }
+};
+
+struct Stages {
+  uint32_t count = 0;
+};
+inline constexpr Stages stages(uint32_t count) { return {count}; }
+
+// Hints and flags of a kernel: tl::threads(128).min_blocks(2). must() and for_target() speak of the hint before them:
+// tl::threads(128).must().max_registers(96).for_target("sm_90a").
+struct Hints {
+  std::vector<tilert_hint> list;
+  uint32_t flags = 0;
+  Hints& add(tilert_hint_kind kind, int64_t value) {
+    tilert_hint hint{};
+    hint.struct_size = sizeof hint;
+    hint.kind = kind;
+    hint.value = value;
+    list.push_back(hint);
+    return *this;
+  }
+  Hints& threads(int64_t n) { return add(TILERT_HINT_THREADS, n); }
+  Hints& min_blocks(int64_t n) { return add(TILERT_HINT_MIN_BLOCKS, n); }
+  Hints& max_registers(int64_t n) { return add(TILERT_HINT_MAX_REGISTERS, n); }
+  Hints& roles_off() { return add(TILERT_HINT_ROLES, 1); }
+  Hints& roles_on() { return add(TILERT_HINT_ROLES, 2); }
+  Hints& consumers(int64_t warpgroups) { return add(TILERT_HINT_CONSUMERS, warpgroups); }
+  Hints& raster(int64_t width) { return add(TILERT_HINT_RASTER, width); }
+  Hints& cluster(int64_t blocks) { return add(TILERT_HINT_CLUSTER, blocks); }
+  Hints& pdl() { return add(TILERT_HINT_PDL, 1); }
+  Hints& split_k(int64_t parts) { return add(TILERT_HINT_SPLIT_K, parts); }
+  Hints& must() {
+    if (!list.empty()) list.back().flags |= TILERT_HINT_MUST;
+    return *this;
+  }
+  Hints& for_target(const char* target) {  // a string that lives until the grid is made
+    if (!list.empty()) list.back().target = target;
+    return *this;
+  }
+  Hints& no_contract() { return flags |= TILERT_GRID_NO_CONTRACT, *this; }
+};
+inline Hints threads(int64_t n) { return Hints().threads(n); }
+
+struct TensorOptions {
+  std::vector<Expr> strides_;
+  uint32_t alignment_ = 0, flags_ = 0;
+  TensorOptions& strides(std::initializer_list<Expr> s) { return strides_ = s, *this; }
+  TensorOptions& alignment(uint32_t bytes) { return alignment_ = bytes, *this; }
+  TensorOptions& may_alias() { return flags_ |= TILERT_TENSOR_MAY_ALIAS, *this; }
+};
+struct DimOptions {
+  std::vector<tilert_bucket> buckets_;
+  int64_t divisible_ = 0;
+  DimOptions& divisible(int64_t by) { return divisible_ = by, *this; }
+  DimOptions& range(int64_t low, int64_t high) {
+    return buckets_.push_back({TILERT_BUCKET_RANGE, 0, low, high}), *this;
+  }
+  DimOptions& multiple(int64_t of) { return buckets_.push_back({TILERT_BUCKET_DIVISOR, 0, of, 0}), *this; }
+};
+
+}  // namespace tl
+
+#endif  // TILERT_OPTIONS_HPP_
