@@ -47,7 +47,7 @@ Scenario hints(const Values& v) {
         b.copy(acc, C);
       };
       tl::Hints all = tl::threads(128);
-      if (hinted) all.min_blocks(2).max_registers(static_cast<int64_t>(v["registers"])).raster(3).cluster(2).pdl().split_k(1).threads(64).for_target("sm_86");
+      if (hinted) all.min_blocks(2).max_registers(static_cast<int64_t>(v["registers"])).raster(3).cluster(2).pdl().split_k(1).threads(256).for_target("sm_86");
       b.grid({1}, all, body);
     });
   const Reals a = whole(128 * 96, -3, 3, 1), w = whole(64 * 96, -3, 3, 2);
@@ -119,7 +119,7 @@ Scenario places_before_the_loop(const Values& v) {
 
 void add_hint_cases(std::vector<Case>& to) {
   to.push_back({"60", "raster", {{"X", {1, 5, 13}}, {"Y", {1, 7}}, {"width", {1, 3, 4, 64}}}, raster});
-  to.push_back({"60", "hints", {{"registers", {128, 255}}}, hints});
+  to.push_back({"60", "hints", {{"registers", {168, 255}}}, hints});
   to.push_back({"61", "must_be_met", {{"what", {0, 1, 2}}}, must_be_met});
   to.push_back({"62", "places_before_the_loop", {{"trips", {0, 1, 5}}, {"stages", {2, 4}}}, places_before_the_loop});
 }

@@ -20,7 +20,7 @@ using ir::VarId;
 
 inline constexpr int64_t kHuge = int64_t{1} << 62;
 
-inline int64_t bounded_add(int64_t a, int64_t b) { return std::min(kHuge, a + b); }
+inline int64_t bounded_add(int64_t a, int64_t b) { return a > kHuge - b ? kHuge : a + b; }
 inline int64_t bounded_mul(int64_t a, int64_t b) {
   const __int128 product = static_cast<__int128>(a) * b;
   return product > kHuge ? kHuge : static_cast<int64_t>(product);

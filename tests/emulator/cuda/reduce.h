@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "emulator/cuda/numbers.h"
 
@@ -14,7 +15,9 @@ enum class ReduceOp : int { add, min, max, bit_and, bit_or, bit_xor };
 template <class T>
 T reduce_values(ReduceOp op, T a, T b) {
   switch (op) {
-    case ReduceOp::add: return static_cast<T>(a + b);
+    case ReduceOp::add:
+      if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) + static_cast<std::make_unsigned_t<T>>(b));
+      else return static_cast<T>(a + b);
     case ReduceOp::min: return std::min(a, b);
     case ReduceOp::max: return std::max(a, b);
     default: return a;

@@ -92,7 +92,10 @@ Snapshot take_snapshot() {
 void restore(const Snapshot& snapshot) {
   const std::lock_guard lock(mutex);
   size_t i = 0;
-  for (const auto& [begin, a] : allocations()) std::memcpy(a.begin, snapshot[i++].data(), a.bytes);
+  for (const auto& [begin, a] : allocations()) {
+    const auto& saved = snapshot[i++];
+    std::copy(saved.begin(), saved.end(), a.begin);
+  }
 }
 
 std::string difference(const Snapshot& snapshot) {
