@@ -188,6 +188,8 @@ class RolePlanner {
     if (c.src.extents[1] % 64 != 0 || rows % 64 != 0 || rows > 256 || !engine_takes(c.dst).empty()) return;
     for (Expr offset : c.dst.offsets)  // the engine writes nothing before a tensor's start
       if (module_.facts.range(offset).low < 0) return;
+    // It writes whole 16 bytes, beyond the end of rows that end between: what lies there may be another's.
+    if (!module_.facts.range(dst.shape[1]).multiple_of(16 / dtype_bytes(dst.dtype))) return;
     plan_.roles.stores[s.ordinal] = plan_.roles.maps.size();
     plan_.roles.maps.push_back({c.dst.buffer, {64, rows}, kSpan});
     staging_ += c.src.extents[0] * c.src.extents[1] * 2;

@@ -136,6 +136,38 @@ Scenario columns_between_chunks(const Values& v) {
   return s;
 }
 
+// 36. A result whose rows end between 16 bytes of longer ones: what lies behind them stays.
+Scenario rows_that_end_between_chunks(const Values& v) {
+  const Product p = {128, v["N"], 128, false, true};
+  const int64_t stride = 136;
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto A = b.input("A", v.dtype(), {p.m, p.k}), B = b.input("B", v.dtype(), {p.n, p.k});
+    auto C = b.output("C", v.dtype(), {p.m, p.n}, tl::TensorOptions().strides({stride, 1}));
+    b.grid({1}, [&](tl::Index) {
+      auto a = b.shared(v.dtype(), {p.m, 64}), w = b.shared(v.dtype(), {128, 64});
+      auto acc = b.fragment(tl::f32, {p.m, 128});
+      b.clear(acc);
+      b.pipelined(p.k / 64, tl::stages(2), [&](tl::Index k) {
+        b.copy(A(0, k * 64), a);
+        b.copy(B(0, k * 64), w);
+        b.gemm(a, w, acc, tl::trans_b);
+      });
+      b.copy(acc, C(0, 0));
+    });
+  });
+  const Reals a = whole(p.m * p.k, -1, 1, 1), w = whole(p.k * p.n, -1, 1, 2);
+  Reals c, magnitudes;
+  multiply(p, a, w, c, magnitudes);
+  std::vector<Want> want = untouched(p.m * stride);
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t j = 0; j < p.n; ++j) want[static_cast<size_t>(i * stride + j)] = {c[static_cast<size_t>(i * p.n + j)], 0, false};
+  Launch& launch = s.launch();
+  launch.input(v.dtype(), a).input(v.dtype(), w);
+  launch.output(v.dtype(), want).placed({p.m, p.n}, {stride, 1});
+  return s;
+}
+
 // 39. Overwriting in the first trip only: by a flag, and by the expression k != 0.
 Scenario first_trip_overwrites(const Values& v) {
   const Product p = {64, 64, 96, false, true};
@@ -243,6 +275,7 @@ void add_gemm_cases(std::vector<Case>& to) {
   to.push_back({"36", "tall", {{"M", {192, 256}}, {"N", {64, 128}}, {"K", {32}}, {"trans", {0, 2}}, {"random", {1}}, dtypes({tl::f16})}, sizes});
   to.push_back({"36", "over_a_grid", {{"K", {64, 520, 1, 200}}, trans, {"block_k", {32, 64}}, dtypes({tl::f16, tl::bf16, tl::i8})}, over_a_grid});
   to.push_back({"36", "columns_between_chunks", {{"first", {0, 8, 4, 1}}, dtypes({tl::f16, tl::bf16})}, columns_between_chunks});
+  to.push_back({"36", "rows_that_end_between_chunks", {{"N", {128, 120, 100, 99}}, dtypes({tl::bf16})}, rows_that_end_between_chunks});
   to.push_back({"37", "warps_and_splits",
                 {{"warps", {1, 2, 4, 8}}, {"split", {0, 1, 2, 3}}, {"M", {16, 64, 128}}, {"N", {16, 64, 128}}, dtypes({tl::f16, tl::i8})}, warps});
   to.push_back({"39", "the_first_trip_overwrites", {{"pipelined", {0, 1}}, {"nan", {0, 1}}}, first_trip_overwrites});

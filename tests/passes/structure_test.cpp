@@ -210,6 +210,8 @@ TEST(Roles, RegionsThatTheCopyEngineRefusesAreLeftToOthers) {
   EXPECT_EQ(roles("mul(%x, 128):128]\n}", "add(mul(%x, 128), 8):128]\n}").stores.size(), 1u);
   EXPECT_EQ(roles("mul(%x, 128):128]\n}", "add(mul(%x, 128), 1):128]\n}").stores.size(), 0u);
   EXPECT_EQ(roles("mul(%x, 128):128]\n}", "sub(mul(%x, 128), 8):128]\n}").stores.size(), 0u);
+  EXPECT_EQ(roles("[%M, %N] out", "[%M, 1016] strides [1024, 1] out").stores.size(), 1u);
+  EXPECT_EQ(roles("[%M, %N] out", "[%M, 1020] strides [1024, 1] out").stores.size(), 0u);  // it would write 4 elements behind each row
   EXPECT_EQ(roles("@C[mul(%y, 128)", "@C[sub(mul(%y, 128), 1)").stores.size(), 0u);
 }
 
