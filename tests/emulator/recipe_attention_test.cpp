@@ -61,32 +61,38 @@ struct AttentionProblem {
 
 TEST(RecipeAttention, IsRightInEveryScheduleAndRaceFree) {
   AttentionProblem problem;
-  Kit kit(kAttention);
+  Kit kit(attention());
   for (const Schedule& schedule : all_schedules()) ASSERT_EQ(problem.run(kit, schedule), "") << schedule.text();
 #if !defined(__SANITIZE_THREAD__)
   UnitOptions options;
   options.races = true;
-  Kit marked(kAttention, options);
+  Kit marked(attention(), options);
   for (const Schedule& schedule : usual_schedules()) ASSERT_EQ(problem.run(marked, schedule), "") << schedule.text();
 #endif
 }
 
 const TextFault kAttentionFaults[] = {
     {"no_wait_for_queries", "      tl_mbarrier_wait(q_full + w, q_phase);\n", "", "(3: scores)"},
-    {"no_wait_for_keys", "if (j < steps) tl_mbarrier_wait(k_full + stage, phase);", "", "(3: scores)"},
+    {"no_wait_for_keys", "        tl_mbarrier_wait(k_full + stage, phase);\n        tl_named", "        tl_named", "(3: scores)"},
     {"no_wait_for_values", "tl_mbarrier_wait(v_full + value_stage, value_phase);", "", "(4: product with the values)"},
     {"constant_phase_of_values", "tl_mbarrier_wait(v_full + value_stage, value_phase);", "tl_mbarrier_wait(v_full + value_stage, 0);", "line "},
     {"no_wait_for_empty_values", "tl_mbarrier_wait(v_empty + stage, parity);", "", "(2: copies)"},
     {"no_wait_for_empty_queries", "tl_mbarrier_wait(q_empty + w, q_parity);", "", "(2: copies)"},
-    {"keys_released_before_their_product", "          if (j > 0) tl_wgmma_wait<1>();\n          else tl_wgmma_wait<0>();\n          tl_wgmma_hold(s);\n          if (t == 0) tl_mbarrier_arrive(k_empty + stage);",
-     "          if (t == 0) tl_mbarrier_arrive(k_empty + stage);\n          if (j > 0) tl_wgmma_wait<1>();\n          else tl_wgmma_wait<0>();\n          tl_wgmma_hold(s);", "(3: scores)"},
-    {"values_released_before_their_product", "        tl_wgmma_wait<0>();\n        tl_wgmma_hold(acc);\n        if (t == 0 && j > 0) tl_mbarrier_arrive(v_empty + value_stage);",
-     "        if (t == 0 && j > 0) tl_mbarrier_arrive(v_empty + value_stage);\n        tl_wgmma_wait<0>();\n        tl_wgmma_hold(acc);", "(4: product with the values)"},
+    {"too_few_bytes_of_keys", "tl_mbarrier_expect(k_full + stage, 8192);", "tl_mbarrier_expect(k_full + stage, 4096);", "line "},
+    // Of the first tile: later ones are held back by the ring of values too.
+    {"keys_released_before_their_product", "        tl_wgmma_wait<0>();\n        tl_wgmma_hold(s);\n        if (t == 0) tl_mbarrier_arrive(k_empty + stage);\n",
+     "        if (t == 0) tl_mbarrier_arrive(k_empty + stage);\n        tl_wgmma_wait<0>();\n        tl_wgmma_hold(s);\n", "(3: scores)"},
+    {"values_released_before_their_product", "        tl_wgmma_wait<0>();\n        tl_wgmma_hold(acc);\n        if (t == 0) tl_mbarrier_arrive(v_empty + value_stage);\n",
+     "        if (t == 0) tl_mbarrier_arrive(v_empty + value_stage);\n        tl_wgmma_wait<0>();\n        tl_wgmma_hold(acc);\n", "(4: product with the values)"},
+    {"values_released_by_one_warpgroup", "        tl_wgmma_hold(acc);\n        if (t == 0) tl_mbarrier_arrive(v_empty + value_stage);\n",
+     "        tl_wgmma_hold(acc);\n        if (t == 0 && w == 0) tl_mbarrier_arrive(v_empty + value_stage);\n", "(2: copies)"},
     {"queries_released_a_step_early", "j == steps - 1) tl_mbarrier_arrive(q_empty + w);", "j == steps - 2) tl_mbarrier_arrive(q_empty + w);", "line "},
-    {"scores_read_before_the_wait", "if (j > 0) tl_wgmma_wait<1>();", "if (j > 0) tl_wgmma_wait<2>();", nullptr},
-    {"product_not_waited_for", "        tl_wgmma_wait<0>();\n        tl_wgmma_hold(acc);\n", "", "line "},
-    {"no_fence_before_registers", "          tl_wgmma_hold_words(p);\n          tl_wgmma_fence();\n", "", "no wgmma_fence"},
-    {"no_commit_of_scores", "          tl_wgmma_commit();\n        }\n        if (j > 0) {", "        }\n        if (j > 0) {", nullptr},
+    {"scores_read_before_the_wait", "        tl_wgmma_wait<1>();\n", "        tl_wgmma_wait<2>();\n", nullptr},
+    {"product_not_waited_for", "        // 6: end of the product\n        tl_wgmma_wait<0>();\n", "        // 6: end of the product\n", nullptr},
+    {"last_product_not_waited_for", "        tl_wgmma_hold(acc);\n        tl_wgmma_wait<0>();\n        tl_wgmma_hold(acc);\n", "        tl_wgmma_hold(acc);\n", "line "},
+    {"probabilities_overwritten_early", "        // 6: end of the product\n", "        // 6: end of the product\n        tl_cast_pack<tl_bf16>(p, s);\n", nullptr},
+    {"no_fence_before_registers", "        tl_wgmma_hold_words(p);\n        tl_wgmma_fence();\n", "", "no wgmma_fence"},
+    {"no_commit_of_scores", "        tl_wgmma_commit();\n        // 4", "        // 4", nullptr},
     {"values_k_major", "tl_wgmma_rs<64, float, tl_bf16, tl_bf16, 1>", "tl_wgmma_rs<64, float, tl_bf16, tl_bf16, 0>", nullptr},
     {"wrong_stride_of_values", "8192, 1024);", "8192, 2048);", nullptr},
     {"wrong_step_along_keys", "dv[0] + 128 * kk", "dv[0] + 2 * kk", nullptr},
@@ -96,14 +102,13 @@ const TextFault kAttentionFaults[] = {
     {"no_proxy_fence", "      tl_proxy_fence();\n", "", "no proxy_fence", true},
     {"no_read_wait_before_reuse", "      if (t == 0) tl_tma_store_wait_read<0>();\n      tl_named", "      tl_named", "(7: epilogue)"},
     {"no_registers_given_back", "    tl_setmaxnreg_dec<24>();\n", "", "setmaxnreg"},
-    {"too_few_bytes_of_keys", "tl_mbarrier_expect(k_full + stage, 8192);", "tl_mbarrier_expect(k_full + stage, 4096);", "line "},
 };
 
 class RecipeAttentionFault : public testing::TestWithParam<TextFault> {};
 
 TEST_P(RecipeAttentionFault, IsCaughtByName) {
   AttentionProblem problem;
-  expect_caught(kAttention, GetParam(), [&](Kit& kit, const Schedule& schedule) { return problem.run(kit, schedule); });
+  expect_caught(attention(), GetParam(), [&](Kit& kit, const Schedule& schedule) { return problem.run(kit, schedule); });
 }
 INSTANTIATE_TEST_SUITE_P(Injected, RecipeAttentionFault, testing::ValuesIn(kAttentionFaults), [](const auto& info) { return std::string(info.param.name); });
 

@@ -117,8 +117,65 @@ inline std::string clustered_gemm() {
   return text;
 }
 
-// Head dim 64, tiles of 128 queries and 64 keys, two stages. Step j issues the scores of tile j and the product of tile j - 1.
-inline constexpr char kAttention[] = R"(TL_KERNEL(384, 1) attention(const __grid_constant__ tl_tensor_map mq, const __grid_constant__ tl_tensor_map mk, const __grid_constant__ tl_tensor_map mv, const __grid_constant__ tl_tensor_map mo, const int length, const int rows, const int tiles, const int blocks, const float scale) {
+// Head dim 64, tiles of 128 queries and 64 keys, two stages. Parts that stand twice: the scores of a tile are issued before
+// the loop and in it, the product with the values in it and behind it, the softmax after each scores.
+inline constexpr char kScores[] = R"(        // 3: scores
+        tl_wgmma_descriptor(dq, q + w * 4096);
+        tl_wgmma_descriptor(dk, k + stage * 4096);
+        tl_wgmma_hold(s);
+        tl_wgmma_fence();
+        for (int kk = 0; kk < 4; kk += 1) {
+          tl_wgmma<64, float, tl_bf16, tl_bf16, 0, 0>(s, dq[0] + 2 * kk, dk[0] + 2 * kk, kk);
+        }
+        tl_wgmma_commit();
+)";
+
+inline constexpr char kValues[] = R"(        // 4: product with the values
+        tl_mbarrier_wait(v_full + value_stage, value_phase);
+        tl_wgmma_describe<128>(dv, v + value_stage * 4096, 8192, 1024);
+        tl_wgmma_hold(acc);
+        tl_wgmma_hold_words(p);
+        tl_wgmma_fence();
+        for (int kk = 0; kk < 4; kk += 1) {
+          tl_wgmma_rs<64, float, tl_bf16, tl_bf16, 1>(acc, tl_slice<4>(p + 4 * kk), dv[0] + 128 * kk, 1);
+        }
+        tl_wgmma_commit();
+)";
+
+inline constexpr char kSoftmax[] = R"(        // 5: softmax
+        for (int r = 0; r < 2; r += 1) {
+          float highest[1];
+          float other[1];
+          highest[0] = top[r];
+          for (int i = 0; i < 16; i += 1) {
+            const int c = (i >> 1) * 4 + (i & 1) + 2 * r;
+            if (j * 64 + (i >> 1) * 8 + (lane & 3) * 2 + (i & 1) >= length) s[c] = -tl_inf();
+            highest[0] = tl_max<float>(highest[0], s[c]);
+          }
+          tl_shuffle_xor<float>(other, highest, 1);
+          highest[0] = tl_max<float>(highest[0], other[0]);
+          tl_shuffle_xor<float>(other, highest, 2);
+          highest[0] = tl_max<float>(highest[0], other[0]);
+          factor[r] = tl_exp2<float>((top[r] - highest[0]) * scale);
+          top[r] = highest[0];
+          float part = 0.0f;
+          for (int i = 0; i < 16; i += 1) {
+            const int c = (i >> 1) * 4 + (i & 1) + 2 * r;
+            s[c] = tl_exp2<float>((s[c] - top[r]) * scale);
+            part += s[c];
+          }
+          sum[r] = sum[r] * factor[r] + part;
+        }
+)";
+
+inline constexpr char kProbabilities[] = R"(        tl_cast_pack<tl_bf16>(p, s);
+        value_stage = stage;
+        value_phase = phase;
+        phase = stage == 1 ? 1 - phase : phase;
+        stage = 1 - stage;
+)";
+
+inline constexpr char kAttentionHead[] = R"(TL_KERNEL(384, 1) attention(const __grid_constant__ tl_tensor_map mq, const __grid_constant__ tl_tensor_map mk, const __grid_constant__ tl_tensor_map mv, const __grid_constant__ tl_tensor_map mo, const int length, const int rows, const int tiles, const int blocks, const float scale) {
   tl_bf16* const q = reinterpret_cast<tl_bf16*>(tl_arena + 0);
   tl_bf16* const k = reinterpret_cast<tl_bf16*>(tl_arena + 16384);
   tl_bf16* const v = reinterpret_cast<tl_bf16*>(tl_arena + 32768);
@@ -192,87 +249,9 @@ inline constexpr char kAttention[] = R"(TL_KERNEL(384, 1) attention(const __grid
         top[r] = -tl_inf();
         sum[r] = 0.0f;
       }
-      int value_stage = 0;
-      int value_phase = 0;
-      tl_mbarrier_wait(q_full + w, q_phase);
-      q_phase = 1 - q_phase;
-      for (int j = 0; j < steps + 1; j += 1) {
-        tl_u64 dq[1];
-        tl_u64 dk[1];
-        tl_u64 dv[1];
-        if (j < steps) tl_mbarrier_wait(k_full + stage, phase);
-        tl_named_barrier(2 + w, 256);
-        if (j < steps) {
-          // 3: scores
-          tl_wgmma_descriptor(dq, q + w * 4096);
-          tl_wgmma_descriptor(dk, k + stage * 4096);
-          tl_wgmma_hold(s);
-          tl_wgmma_fence();
-          for (int kk = 0; kk < 4; kk += 1) {
-            tl_wgmma<64, float, tl_bf16, tl_bf16, 0, 0>(s, dq[0] + 2 * kk, dk[0] + 2 * kk, kk);
-          }
-          tl_wgmma_commit();
-        }
-        if (j > 0) {
-          // 4: product with the values
-          tl_mbarrier_wait(v_full + value_stage, value_phase);
-          tl_wgmma_describe<128>(dv, v + value_stage * 4096, 8192, 1024);
-          tl_wgmma_hold(acc);
-          tl_wgmma_hold_words(p);
-          tl_wgmma_fence();
-          for (int kk = 0; kk < 4; kk += 1) {
-            tl_wgmma_rs<64, float, tl_bf16, tl_bf16, 1>(acc, tl_slice<4>(p + 4 * kk), dv[0] + 128 * kk, 1);
-          }
-          tl_wgmma_commit();
-        }
-        tl_named_barrier_arrive(3 - w, 256);
-        if (j < steps) {
-          if (j > 0) tl_wgmma_wait<1>();
-          else tl_wgmma_wait<0>();
-          tl_wgmma_hold(s);
-          if (t == 0) tl_mbarrier_arrive(k_empty + stage);
-          if (t == 0 && j == steps - 1) tl_mbarrier_arrive(q_empty + w);
-          // 5: softmax
-          for (int r = 0; r < 2; r += 1) {
-            float highest[1];
-            float other[1];
-            highest[0] = top[r];
-            for (int i = 0; i < 16; i += 1) {
-              const int c = (i >> 1) * 4 + (i & 1) + 2 * r;
-              if (j * 64 + (i >> 1) * 8 + (lane & 3) * 2 + (i & 1) >= length) s[c] = -tl_inf();
-              highest[0] = tl_max<float>(highest[0], s[c]);
-            }
-            tl_shuffle_xor<float>(other, highest, 1);
-            highest[0] = tl_max<float>(highest[0], other[0]);
-            tl_shuffle_xor<float>(other, highest, 2);
-            highest[0] = tl_max<float>(highest[0], other[0]);
-            factor[r] = tl_exp2<float>((top[r] - highest[0]) * scale);
-            top[r] = highest[0];
-            float part = 0.0f;
-            for (int i = 0; i < 16; i += 1) {
-              const int c = (i >> 1) * 4 + (i & 1) + 2 * r;
-              s[c] = tl_exp2<float>((s[c] - top[r]) * scale);
-              part += s[c];
-            }
-            sum[r] = sum[r] * factor[r] + part;
-          }
-        }
-        // 6: end of the product
-        tl_wgmma_wait<0>();
-        tl_wgmma_hold(acc);
-        if (t == 0 && j > 0) tl_mbarrier_arrive(v_empty + value_stage);
-        if (j < steps) {
-          for (int i = 0; i < 32; i += 1) {
-            acc[i] = acc[i] * factor[(i >> 1) & 1];
-          }
-          tl_cast_pack<tl_bf16>(p, s);
-          value_stage = stage;
-          value_phase = phase;
-          phase = stage == 1 ? 1 - phase : phase;
-          stage = 1 - stage;
-        }
-      }
-      for (int r = 0; r < 2; r += 1) {
+)";
+
+inline constexpr char kAttentionTail[] = R"(      for (int r = 0; r < 2; r += 1) {
         float whole[1];
         float other[1];
         whole[0] = sum[r];
@@ -304,5 +283,45 @@ inline constexpr char kAttention[] = R"(TL_KERNEL(384, 1) attention(const __grid
     if (t == 0) tl_tma_store_wait_read<0>();
   }
 })";
+
+inline std::string attention() {
+  return std::string(kAttentionHead) + R"(      int value_stage = 0;
+      int value_phase = 0;
+      tl_u64 dq[1];
+      tl_u64 dk[1];
+      tl_u64 dv[1];
+      tl_mbarrier_wait(q_full + w, q_phase);
+      q_phase = 1 - q_phase;
+      tl_mbarrier_wait(k_full + stage, phase);
+      {
+        const int j = 0;
+)" + kScores + R"(        tl_wgmma_hold(s);
+        tl_wgmma_wait<0>();
+        tl_wgmma_hold(s);
+        if (t == 0) tl_mbarrier_arrive(k_empty + stage);
+        if (t == 0 && steps == 1) tl_mbarrier_arrive(q_empty + w);
+)" + kSoftmax + kProbabilities + R"(      }
+      for (int j = 1; j < steps; j += 1) {
+        tl_mbarrier_wait(k_full + stage, phase);
+        tl_named_barrier(2 + w, 256);
+)" + kScores + kValues + R"(        tl_named_barrier_arrive(3 - w, 256);
+        tl_wgmma_wait<1>();
+        tl_wgmma_hold(s);
+        if (t == 0) tl_mbarrier_arrive(k_empty + stage);
+        if (t == 0 && j == steps - 1) tl_mbarrier_arrive(q_empty + w);
+)" + kSoftmax + R"(        // 6: end of the product
+        tl_wgmma_wait<0>();
+        tl_wgmma_hold(acc);
+        if (t == 0) tl_mbarrier_arrive(v_empty + value_stage);
+        for (int i = 0; i < 32; i += 1) {
+          acc[i] = acc[i] * factor[(i >> 1) & 1];
+        }
+)" + kProbabilities + "      }\n      {\n" + kValues + R"(        tl_wgmma_hold(acc);
+        tl_wgmma_wait<0>();
+        tl_wgmma_hold(acc);
+        if (t == 0) tl_mbarrier_arrive(v_empty + value_stage);
+      }
+)" + kAttentionTail;
+}
 
 }  // namespace tilert::emulator

@@ -7,6 +7,7 @@
 #include "compiler/compiler.h"
 #include "compiler/nvrtc.h"
 #include "device_files.h"
+#include "emulator/recipe_texts.h"
 
 namespace tilert {
 namespace {
@@ -118,6 +119,13 @@ TEST_F(DeviceParts, FromHopperOnCompile) {
 
 TEST_F(DeviceParts, WarpgroupProductsCompile) {
   for (int n : {16, 96}) expect_clean(products(n), "sm_90a", {"k0"});
+}
+
+// What the emulator proves right is what a GPU gets.
+TEST_F(DeviceParts, WholeKernelsOverThemCompileWithoutSpillsOrSerializedProducts) {
+  expect_clean(std::string("\n") + emulator::kPersistentGemm, "sm_90a", {"gemm"});
+  expect_clean("\n" + emulator::clustered_gemm(), "sm_90a", {"gemm"});
+  expect_clean("\n" + emulator::attention(), "sm_90a", {"attention"});
 }
 
 TEST(DevicePartsOfTheList, AreAllCompiled) {
