@@ -38,8 +38,9 @@ class ElementWise {
   void plan_vectors();
   int64_t access_width(size_t position, int64_t limit);
   bool moves_whole(const ir::Access& access, int64_t width, ir::Scope scope);
-  // Whether the body reads memory that it writes, and nothing that other copies of an iteration would miss.
+  // Whether the body reads memory that it writes: copies of an iteration would read what the first of them wrote.
   bool updates_memory() const;
+  Status check_locals() const;
   void loop_over_registers();
   void set_coordinates(ir::Expr reg);
   ir::Expr inside_extents();

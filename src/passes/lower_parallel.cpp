@@ -20,6 +20,8 @@ ElementWise::ElementWise(Lower& lower, const Parallel& loop, const FragmentMap& 
     : low_(lower), loop_(loop), map_(map), comment_(std::move(comment)), bounds_(std::move(bounds)) {}
 
 Status ElementWise::run() {
+  once_ = low_.is_first_replica(map_) != nullptr && updates_memory();
+  if (once_) TILERT_TRY(check_locals());
   match_fragments();
   stage_mismatched();
   plan_vectors();
@@ -56,6 +58,10 @@ void ElementWise::match(const Access& access, bool write) {
                    write ? (parts ? AccessMode::write_parts : AccessMode::write) : (parts ? AccessMode::read_parts : AccessMode::read));
   } else {
     m.reason = "its place is computed";
+  }
+  if (write && once_) {
+    m.matches = false;
+    m.reason = "its loop updates memory, so that one thread alone runs each of its points";
   }
   if (m.matches) {
     matches_.emplace(MatchKey{access.buffer, access.indices}, std::move(m));
@@ -163,27 +169,35 @@ bool ElementWise::moves_whole(const Access& access, int64_t width, Scope scope) 
 }
 
 bool ElementWise::updates_memory() const {
-  bool updates = false, shared_by_copies = false;
-  std::set<BufferId> own;
   std::vector<BufferUse> uses;
   for (const StmtPtr& s : loop_.body)
     for (const BufferUse& use : buffer_uses_deep(*s)) uses.push_back(use);
+  return std::any_of(uses.begin(), uses.end(), [&](const BufferUse& a) {
+    const Scope scope = low_.program().buffer(a.buffer).scope;
+    if (!a.write || (scope != Scope::shared && scope != Scope::global)) return false;
+    return std::any_of(uses.begin(), uses.end(), [&](const BufferUse& b) { return b.read && low_.same_memory(a.buffer, b.buffer); });
+  });
+}
+
+// What every thread keeps for itself cannot come from a body that one thread alone runs.
+Status ElementWise::check_locals() const {
+  std::set<BufferId> own;
+  Status status;
   for_each_stmt(loop_.body, [&](const Stmt& s) {
     if (const auto* alloc = std::get_if<Alloc>(&s.node)) own.insert(alloc->buffer);
+    const auto* store = std::get_if<Store>(&s.node);
+    if (!store || !status || own.count(store->to.buffer)) return;
+    const Scope scope = low_.program().buffer(store->to.buffer).scope;
+    if (scope != Scope::scalar && scope != Scope::local) return;
+    status = make_error(Code::kUnsupported, "{}: a loop that reads and writes the same memory also writes a var or local from "
+                        "outside: write it in a loop of its own, or use a shared tile", describe(low_.program(), s));
   });
-  for (const BufferUse& a : uses) {
-    const Scope scope = low_.program().buffer(a.buffer).scope;
-    const bool memory = scope == Scope::shared || scope == Scope::global;
-    shared_by_copies |= a.write && !memory && own.count(a.buffer) == 0;
-    for (const BufferUse& b : uses) updates |= memory && a.write && b.read && low_.same_memory(a.buffer, b.buffer);
-  }
-  return updates && !shared_by_copies;
+  return status;
 }
 
 void ElementWise::loop_over_registers() {
   const int64_t steps = map_.registers() / vector_;
   const bool in_registers = !matches_.empty();
-  once_ = updates_memory();
   const Expr first_copy = once_ ? low_.is_first_replica(map_) : nullptr;
   const auto body = [&](Expr outer) {
     const Expr first = arith::mul(low_.arena(), outer, vector_);

@@ -216,6 +216,8 @@ Scenario sorted(const Values& v) {
     });
   });
   Reals x = whole(static_cast<size_t>(box.rows * box.columns), -20, 20, 6);
+  if (box.extent() == 2)
+    for (int64_t line = 0; line < box.lines(); ++line) x[box.at(line, 0)] = descending ? -30 : 30;  // not in order as they are
   if (is_float(dtype))
     for (size_t i = 0; i < x.size(); ++i) {
       if (i % 11 == 3) x[i] = std::numeric_limits<Real>::quiet_NaN();

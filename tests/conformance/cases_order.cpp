@@ -131,6 +131,34 @@ Scenario source_text(const Values& v) {
   return s;
 }
 
+// 48a. A loop reads a tile, keeps what it read in a fragment, and overwrites the tile: threads that hold copies of the
+// fragment read what was there before.
+Scenario reads_then_updates_beside_a_fragment(const Values& v) {
+  const int n = static_cast<int>(v["n"]);
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto x = b.input("x", tl::i32, {n}), y = b.output("y", tl::i32, {2, n});
+    b.grid({1}, tl::threads(128), [&](tl::Index) {
+      auto tile = b.shared(tl::i32, {n});
+      auto kept = b.fragment(tl::i32, {n});
+      b.copy(x, tile);
+      b.parallel({n}, [&](tl::Index i) {
+        const tl::Expr old = tile(i);
+        tile(i) = old + 100;
+        kept(i) = old * 2 + tile(i);
+      });
+      b.copy(kept, y(0, 0));
+      b.copy(tile, y(1, 0));
+    });
+  });
+  const Reals x = whole(static_cast<size_t>(n), -50, 50, 7);
+  Reals y;
+  for (const Real value : x) y.push_back(value * 3 + 100);
+  for (const Real value : x) y.push_back(value + 100);
+  s.launch().input(tl::i32, x).output(tl::i32, exactly(y));
+  return s;
+}
+
 }  // namespace
 
 void add_order_cases(std::vector<Case>& to) {
@@ -138,6 +166,7 @@ void add_order_cases(std::vector<Case>& to) {
   to.push_back({"48a", "a_product_that_does_not_run", {{"trips", {0, 1, 2}}}, no_trip});
   to.push_back({"48c", "a_row_masked_whole", {{"columns", {64, 100}}, {"idiom", {0, 1}}}, masked_row});
   to.push_back({"50", "source_text", {{"cuda", {0, 1}}}, source_text});
+  to.push_back({"48a", "reads_then_updates_beside_a_fragment", {{"n", {1, 8, 33, 128, 300}}}, reads_then_updates_beside_a_fragment});
 }
 
 }  // namespace tilert::conformance

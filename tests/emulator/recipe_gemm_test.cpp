@@ -9,7 +9,7 @@
 namespace tilert::emulator {
 namespace {
 
-constexpr int kRows = 230, kColumns = 150, kDepthSteps = 3, kDepth = 64 * kDepthSteps - 8;
+constexpr int kRows = 230, kColumns = 152, kDepthSteps = 3, kDepth = 64 * kDepthSteps - 8;
 
 struct GemmProblem {
   Bf16Buffer a{kRows * kDepth, "A"}, b{kColumns * kDepth, "B"}, c{kRows * kColumns, "C"};
