@@ -28,7 +28,10 @@ struct Effects {
 
 class Inserter {
  public:
-  Inserter(const Program& program, const RolePlan& roles) : program_(program), roles_(roles) {}
+  Inserter(const Program& program, const KernelPlan& plan) : program_(program), roles_(plan.roles) {
+    for (const auto& [loop, ring] : plan.rings)
+      if (ring.stages > 1) ahead_.insert(ring.copies.begin(), ring.copies.end());
+  }
 
   Block run(const Block& block) {
     State state;
@@ -111,6 +114,11 @@ class Inserter {
     };
     Block one{std::make_shared<const Stmt>(root)};
     for_each_stmt(one, add);
+    // A ring's copy that threads make themselves is kept apart from its readers as an asynchronous one is.
+    if (std::holds_alternative<Group>(root.node) && ahead_.count(root.ordinal)) {
+      effects.async.merge(effects.writes);
+      effects.writes.clear();
+    }
     return effects;
   }
 
@@ -188,13 +196,14 @@ class Inserter {
 
   const Program& program_;
   const RolePlan& roles_;
+  std::set<uint32_t> ahead_;  // copies of rings
 };
 
 }  // namespace
 
 Result<Module> insert_barriers(Module module, const PassContext&) {
   for (size_t k = 0; k < module.program.kernels.size(); ++k) {
-    Inserter inserter(module.program, module.plans[k].roles);
+    Inserter inserter(module.program, module.plans[k]);
     module.program.kernels[k].body = inserter.run(module.program.kernels[k].body);
   }
   return module;

@@ -61,13 +61,13 @@ kernel "gemm" (%x, %y) grid [div(add(%N, {6}), {5}), div(add(%M, {7}), {2})]{8} 
                      g.trans_b ? " trans_b" : "", g.between, g.after);
 }
 
-// The module after `stop`, with all dims bound to 1024.
-Module lowered(const std::string& text, const char* target, const char* stop = "") {
+// The module after `stop`, with all dims bound to `size`.
+Module lowered(const std::string& text, const char* target, const char* stop = "", int64_t size = 1024) {
   auto program = ir::parse(text, "test");
   EXPECT_TRUE(program) << (program ? "" : program.error().message);
   auto parsed = parse_target(target);
   EXPECT_TRUE(parsed);
-  auto module = specialize(*program, std::vector<DimChoice>(program->dims.size(), DimChoice{1024, 1, 1024, 1024}));
+  auto module = specialize(*program, std::vector<DimChoice>(program->dims.size(), DimChoice{size, 1, size, size}));
   EXPECT_TRUE(module);
   auto done = run_gpu_passes(*std::move(module), {*parsed, parsed->device_class}, stop);
   EXPECT_TRUE(done) << (done ? "" : done.error().message);
@@ -102,6 +102,18 @@ TEST(Rings, AMultistageProductTakesOneBarrierAnIteration) {
     const Module module = lowered(gemm_text(g), "sm_80");
     EXPECT_EQ(module.plans[0].rings.at(8).stages, stages);
     EXPECT_EQ(count(serial_loop(module), Primitive::barrier), 1) << stages;
+  }
+}
+
+TEST(Rings, CopiesThatThreadsMakeThemselvesTakeOneBarrierAnIterationToo) {
+  for (int stages : {2, 3, 4}) {
+    GemmShape g;
+    g.stages = stages;
+    g.bk = 32;
+    const Module module = lowered(gemm_text(g), "sm_80", "", 1023);  // rows start between two words
+    EXPECT_EQ(module.plans[0].rings.at(8).stages, stages);
+    EXPECT_EQ(count(module.program.kernels[0].body, Primitive::cp_async), 0);
+    EXPECT_EQ(count(module.program.kernels[0].body, Primitive::barrier), 1) << stages;
   }
 }
 
