@@ -99,7 +99,7 @@ Scenario over_a_grid(const Values& v) {
       b.copy(acc, C(y * bm, x * bn));
     });
   });
-  for (const Product& q : {p, Product{160, 80, 272, p.trans_a, p.trans_b}, Product{37, 71, 75, p.trans_a, p.trans_b}}) {
+  for (const Product& q : {p, Product{160, 80, 272, p.trans_a, p.trans_b}, Product{37, 71, 203, p.trans_a, p.trans_b}}) {
     const Reals a = whole(q.m * q.k, -3, 3, 1), w = whole(q.k * q.n, -3, 3, 2);
     Reals c, magnitudes;
     multiply(q, a, w, c, magnitudes);

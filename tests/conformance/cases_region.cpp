@@ -62,7 +62,7 @@ Scenario second_column(const Values& v) {
 
 // 48b. Rows that end inside the tensor: reads beyond give the safe value, neighbours stay.
 Scenario run_time_ends(const Values& v) {
-  const int64_t rows = 40, columns = 72, end_row = v["end_row"], end_column = v["end_column"];
+  const int64_t rows = 40, columns = 80, end_row = v["end_row"], end_column = v["end_column"];
   Scenario s;
   s.program([&](tl::Builder& b) {
     auto R = b.dim("R"), C = b.dim("C"), E = b.dim("E"), F = b.dim("F");

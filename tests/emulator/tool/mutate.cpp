@@ -6,10 +6,11 @@
 //                 [--limit SECONDS] [--out FILE] [--reasons FILE] [--least PERCENT] [--json FILE]
 //   tilert_mutate --merge FILE [--merge FILE]... [--reasons FILE] [--least PERCENT] [--json FILE]
 // Verdicts go to --out, a line of JSON each; a mutant that is in it already is not run again, so that a run that was cut
-// short by --minutes (status 3) is taken up by the same command. --every N takes each N-th part of the list (a part: up to
-// 48 mutants of one text), --shard I/N the I-th of N. A mutant that runs longer than --limit hangs, and is caught. Status 1:
-// a score below --least, or a survivor that the reasons do not name. --json gets the sums. Not here: what mutants there are (mutants.h), how they
-// are judged (tearing.h), sums (results.h).
+// short by --minutes (status 3) is taken up by the same command; a run of the whole list drops those of texts that are no
+// longer generated. --every N takes each N-th part of the list (a part: up to 48 mutants of one text), --shard I/N the I-th
+// of N. A mutant that runs longer than --limit hangs, and is caught. Status 1: a score below --least, or a survivor that
+// the reasons do not name. --json gets the sums. Not here: what mutants there are (mutants.h), how they are judged
+// (tearing.h), sums (results.h).
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -23,6 +24,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <new>
 #include <thread>
 
@@ -70,6 +72,8 @@ class Pool {
     if (!mkdtemp(folder.data())) return kBroken;
     setenv("TMPDIR", folder.c_str(), 1);  // of workers, which may be killed
     const int jobs = std::min(kMostJobs, options_.jobs > 0 ? options_.jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+    if (const pid_t child = fork(); child == 0) _exit(sweep());
+    else waitpid(child, nullptr, 0);
     for (int i = 0; i < jobs; ++i) start(i, SIZE_MAX);
     int status = kGood;
     while (!workers_.empty()) {
@@ -81,6 +85,20 @@ class Pool {
   }
 
  private:
+  // Takes verdicts about texts that are no longer generated out of the file.
+  int sweep() const {
+    std::map<std::string, emulator::Verdict> before;
+    std::string why, left;
+    if (!options_.filter.empty() || options_.targets.size() < 2 || !emulator::read_verdicts(options_.out, before) || before.empty()) return kGood;
+    const auto tearing = Tearing::open(options_.targets, options_.filter, why);
+    if (!tearing) return kBroken;
+    const std::set<std::string> digests = tearing->digests();
+    for (const auto& [key, verdict] : before)
+      if (digests.count(verdict.text)) left += emulator::verdict_line(verdict);
+    std::ofstream(options_.out) << left;
+    return kGood;
+  }
+
   // `part`: one that a worker before left half done.
   void start(int slot, size_t part) {
     shared_->slots[slot].since = 0;

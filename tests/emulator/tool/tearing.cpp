@@ -75,6 +75,12 @@ void Tearing::read_texts() {
       parts_.push_back({i, begin, std::min(begin + kPart, texts_[i].torn.mutants.size())});
 }
 
+std::set<std::string> Tearing::digests() const {
+  std::set<std::string> out;
+  for (const TornText& text : texts_) out.insert(text.digest);
+  return out;
+}
+
 std::string Tearing::arch(const TornText& text) const {
   const size_t first = text.users.front().first, last = text.users.back().first;
   return first == last ? machines_[first]->target() : "both";

@@ -31,6 +31,7 @@ class Tearing {
 
   // In an order that mixes cases; the same in every process.
   const std::vector<TornPart>& parts() const { return parts_; }
+  std::set<std::string> digests() const;  // of its texts
 
   // Judges the part's mutants that are not in `done`. `begins` is told each verdict as it will be if the run never ends;
   // `ends` each one that is reached. `stop` is asked between runs. False: the text fails as it stands, `why` says how.
