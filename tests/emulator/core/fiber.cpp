@@ -64,7 +64,10 @@ uint8_t* StackPool::base(size_t index) {
 }
 
 StackPool::~StackPool() {
-  for (uint8_t* map : maps_) munmap(map, kBytes + page());
+  for (uint8_t* map : maps_) {
+    forget_frames(map + page(), kBytes);  // what is mapped there next has none
+    munmap(map, kBytes + page());
+  }
 }
 
 int64_t StackPool::guard_of(const void* address) const {

@@ -89,6 +89,8 @@ TensorMap read_map(Gpu& gpu, const void* bytes, int rank) {
   if (map.magic != TensorMap::kMagic) gpu.fail(Fault::protocol, "a tensor copy through something that is no tensor map");
   if (reinterpret_cast<uintptr_t>(bytes) % 64) gpu.fail(Fault::misaligned, "a tensor map must be aligned to 64 bytes");
   if (map.rank != rank) gpu.fail(Fault::protocol, "a tensor copy of " + std::to_string(rank) + " dims through a map of " + std::to_string(map.rank));
+  for (int d = 1; d < map.rank; ++d)
+    if (map.strides[d - 1] % 16) gpu.fail(Fault::protocol, "a tensor map of a stride of " + std::to_string(map.strides[d - 1]) + " bytes: the hardware takes multiples of 16");
   return map;
 }
 
