@@ -1,4 +1,7 @@
 /* The addresses behind helpers.def. In C, because C++ gives the names of <math.h> overloads. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* sincosf */
+#endif
 #include "helpers.h"
 
 #include <math.h>

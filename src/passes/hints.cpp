@@ -180,13 +180,23 @@ Result<Module> judge_hints(Module module, const PassContext& context) {
   return module;
 }
 
+// Warpgroup products are not compiled for fewer registers than they need: two blocks of one consumer with small
+// accumulators fit on a multiprocessor, of two consumers, who are given a producer's registers, one.
+static int64_t most_blocks_of_roles(const KernelPlan& plan) {
+  int64_t accumulators = 0;
+  for (const auto& [ordinal, gemm] : plan.gemms)
+    if (gemm.path == GemmPlan::Path::wgmma) accumulators += gemm.m * gemm.n / (plan.roles.consumers * 128);
+  return plan.roles.consumers == 1 && accumulators <= 64 ? 2 : 1;
+}
+
 Result<Module> bound_registers(Module module, const PassContext& context) {
   for (size_t k = 0; k < module.program.kernels.size(); ++k) {
     const Kernel& kernel = module.program.kernels[k];
     KernelPlan& plan = module.plans[k];
     const int64_t threads = plan.threads + (plan.roles.on ? 128 : 0);
     const int64_t cap = plan.roles.on ? 0 : hint_of(kernel, HintKind::max_registers);
-    const int64_t most = std::max<int64_t>(1, context.target.max_threads_per_sm / threads);
+    int64_t most = std::max<int64_t>(1, context.target.max_threads_per_sm / threads);
+    if (plan.roles.on) most = std::min(most, most_blocks_of_roles(plan));
     plan.min_blocks = static_cast<int>(std::min(most, std::max<int64_t>(1, hint_of(kernel, HintKind::min_blocks))));
     if (cap) plan.min_blocks = std::max(plan.min_blocks, static_cast<int>(blocks_for_registers(context.target, threads, cap)));
   }

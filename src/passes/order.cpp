@@ -38,7 +38,9 @@ const std::vector<Pass>& gpu_passes() {
   return table;
 }
 
-Result<Module> run_gpu_passes(Module module, const PassContext& context, std::string_view stop_after) {
+namespace {
+
+Result<Module> run_once(Module module, const PassContext& context, std::string_view stop_after) {
   auto current = std::make_unique<Module>(std::move(module));
   for (const Pass& pass : gpu_passes()) {
     TILERT_ASSIGN(Module next, pass.run(std::move(*current), context));
@@ -49,6 +51,29 @@ Result<Module> run_gpu_passes(Module module, const PassContext& context, std::st
     if (stop_after == pass.name) break;
   }
   return std::move(*current);
+}
+
+// Gives up the roles that were planned for the module; false where there were none.
+bool give_up_roles(Module& module, const PassContext& context) {
+  const Result<Module> planned = run_once(module, context, "plan_roles");
+  if (!planned) return false;
+  module.plans.resize(planned->plans.size());
+  bool any = false;
+  for (size_t k = 0; k < planned->plans.size(); ++k)
+    if (planned->plans[k].roles.on)
+      any = true, module.plans[k].roles.reason = "what the rest of the kernel keeps in shared memory does not fit beside its ring";
+  return any;
+}
+
+}  // namespace
+
+// Roles are planned before it is known what conversions take: a kernel that does not fit with them is made without.
+Result<Module> run_gpu_passes(Module module, const PassContext& context, std::string_view stop_after) {
+  Module before = module;
+  Result<Module> done = run_once(std::move(module), context, stop_after);
+  if (done || done.error().code != Code::kUnsupported || !give_up_roles(before, context)) return done;
+  Result<Module> plain = run_once(std::move(before), context, stop_after);
+  return plain ? std::move(plain) : std::move(done);
 }
 
 }  // namespace tilert::passes

@@ -42,6 +42,7 @@ class RolePlanner {
  private:
   // Empty when the kernel gets roles, else why not.
   std::string decide() {
+    if (!plan_.roles.reason.empty()) return plan_.roles.reason;  // tried, and given up
     if (!context_.target.has(Feature::wgmma) || !context_.target.has(Feature::tma)) return "no warpgroup products on this target";
     if (hint_of(kernel_, HintKind::roles) == 1) return "the program asks for no roles";
     const Stmt* loop_stmt = nullptr;

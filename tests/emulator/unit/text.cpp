@@ -182,11 +182,25 @@ std::string prelude_text() {
   return out;
 }
 
+// A bool's cast in functional form can make g++ take a condition for a declaration: `if (bool((f<T>(T(x), T(x)) < x) & y))`.
+std::string with_static_casts(const std::string& body) {
+  std::string out;
+  size_t at = 0;
+  for (size_t found = body.find("bool("); found != std::string::npos; found = body.find("bool(", at)) {
+    const char before = found ? body[found - 1] : ' ';
+    const bool word = std::isalnum(static_cast<unsigned char>(before)) == 0 && before != '_';
+    out.append(body, at, found - at);
+    out += word ? "static_cast<bool>(" : "bool(";
+    at = found + 5;
+  }
+  return out.append(body, at);
+}
+
 std::string unit_text(const std::vector<KernelText>& texts) {
   std::string out = "#include \"prelude.h\"\n", entries;
   for (size_t i = 0; i < texts.size(); ++i) {
     const std::string index = std::to_string(i), space = "tlemu_unit_" + index;
-    out += "namespace " + space + " {\n#line " + std::to_string(texts[i].first_line) + " \"kernel " + index + "\"\n" + texts[i].body + "\n}\n";
+    out += "namespace " + space + " {\n#line " + std::to_string(texts[i].first_line) + " \"kernel " + index + "\"\n" + with_static_casts(texts[i].body) + "\n}\n";
     for (const std::string& name : texts[i].entries) {
       const std::string call = space + "::" + name;
       entries += "extern \"C\" __attribute__((visibility(\"default\"))) void tlemu_entry_" + index + "_" + name +
