@@ -489,6 +489,69 @@ TILERT_API tilert_expr tilert_builder_load(tilert_builder* builder, const tilert
 TILERT_API tilert_status tilert_builder_store(tilert_builder* builder, const tilert_region* element,
                                               tilert_expr value) TILERT_NOEXCEPT;
 
+/* Atomic operations: an element of a tensor parameter or of a shared tile changes in one step, between which nothing of any
+ * block comes. Inside parallel each iteration makes its own, and iterations may meet in one element; outside it happens once
+ * a block, and the old value is the same for all of it. Later plain reads of the same block see what was done. Types: 32 and
+ * 64 bit integers; f16, bf16, f32 and f64 for add, max, min, exchange and cas. max and min: the number wins over NaN, -0 < +0.
+ * cas stores the value where the old one has the bits of `expected`. An element outside a tensor parameter is left alone, and
+ * its old value is 0. Float sums depend on the order in which blocks come; on GPUs f32 sums in global memory flush subnormals.
+ * The tensor is inout (out for a store, in for a load).
+ * Orders: relaxed, at device scope, unless said. acquire: what the block does after is not done before; release: what it did
+ * before is seen by whoever acquires what was written. A block may wait for blocks of lower index (x first, then y, z) in a
+ * loop of acquiring loads: on a CPU, in the interpreter, and on GPUs as far as these start blocks in that order, which today's
+ * do and no vendor promises; it must not wait for higher ones, nor an iteration of parallel for another.
+ * options may be NULL. old may be NULL: nobody asks, which is cheaper; else it receives the value that was there. */
+typedef int32_t tilert_atomic_op;
+enum {
+  TILERT_ATOMIC_ADD = 1,
+  TILERT_ATOMIC_MAX = 2,
+  TILERT_ATOMIC_MIN = 3,
+  TILERT_ATOMIC_AND = 4,
+  TILERT_ATOMIC_OR = 5,
+  TILERT_ATOMIC_XOR = 6,
+  TILERT_ATOMIC_EXCHANGE = 7,
+  TILERT_ATOMIC_CAS = 8
+};
+typedef int32_t tilert_order;
+enum { TILERT_ORDER_RELAXED = 0, TILERT_ORDER_ACQUIRE = 1, TILERT_ORDER_RELEASE = 2, TILERT_ORDER_ACQ_REL = 3 };
+typedef int32_t tilert_order_scope;
+enum { TILERT_ORDER_DEVICE = 0, TILERT_ORDER_BLOCK = 1, TILERT_ORDER_SYSTEM = 2 };
+typedef struct tilert_atomic_options {
+  uint32_t struct_size;
+  tilert_order order;
+  tilert_order_scope scope;
+  uint32_t reserved;
+  tilert_expr expected; /* cas */
+} tilert_atomic_options;
+TILERT_API tilert_status tilert_builder_atomic(tilert_builder* builder, tilert_atomic_op op, const tilert_region* element,
+                                               tilert_expr value, const tilert_atomic_options* options,
+                                               tilert_expr* old) TILERT_NOEXCEPT;
+
+/* The same for each element of a region: destination = op(destination, source), where source is a region of the same shape in
+ * any storage, cast to the destination's dtype. Not for exchange and cas. Neighbouring elements go in one access where the
+ * target can. */
+TILERT_API tilert_status tilert_builder_atomic_tile(tilert_builder* builder, tilert_atomic_op op,
+                                                    const tilert_region* destination, const tilert_region* source,
+                                                    const tilert_atomic_options* options) TILERT_NOEXCEPT;
+
+/* A load or store of one element that other blocks may write or read at the same time: flags. A load is relaxed or acquires,
+ * a store is relaxed or releases. */
+TILERT_API tilert_expr tilert_builder_atomic_load(tilert_builder* builder, const tilert_region* element,
+                                                  const tilert_atomic_options* options) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_atomic_store(tilert_builder* builder, const tilert_region* element,
+                                                     tilert_expr value,
+                                                     const tilert_atomic_options* options) TILERT_NOEXCEPT;
+
+/* Four random values of a draw, the same bits on every back end: Philox4x32-10 (Salmon et al., SC 2011) with `seed` as the key and
+ * `stream`, `counter` as the upper and lower half of its counter. Any integers, by their 64 bits; none is 0. Another counter or
+ * stream is another draw; nothing is remembered. BITS: uint32. UNIFORM: f32 in [0, 1), multiples of 2^-24. NORMAL: f32 with mean 0
+ * and variance 1, by Box and Muller, within the bounds of log, sqrt, sin and cos. `values` receives four values. */
+typedef int32_t tilert_random;
+enum { TILERT_RANDOM_BITS = 1, TILERT_RANDOM_UNIFORM = 2, TILERT_RANDOM_NORMAL = 3 };
+TILERT_API tilert_status tilert_builder_random(tilert_builder* builder, tilert_random form, tilert_expr seed,
+                                               tilert_expr counter, tilert_expr stream,
+                                               tilert_expr* values) TILERT_NOEXCEPT;
+
 /* Copies between any two of tensor parameter, shared tile, fragment and local, casting where dtypes differ. Reads
  * outside a tensor, or beyond `valid`, give the safe value; writes there are dropped. A region that provably leaves a
  * tile is an error. `options` may be NULL. */
@@ -617,6 +680,30 @@ TILERT_API tilert_status tilert_builder_begin_combine(tilert_builder* builder, c
 TILERT_API tilert_status tilert_builder_end_combine(tilert_builder* builder, const tilert_expr* results,
                                                     uint32_t count) TILERT_NOEXCEPT;
 
+/* destination[.., i.., ..] = table[.., indices[i..], ..]: the table's dim `dim` is replaced by the dims of the indices, which
+ * are integers in any storage. `table` gives the offsets of its other dims; an index counts from its offset along `dim`. One
+ * that is out of the table's range gives 0. The destination's dtype may differ: a cast. */
+TILERT_API tilert_status tilert_builder_gather(tilert_builder* builder, const tilert_region* table,
+                                               const tilert_region* indices, const tilert_region* destination,
+                                               uint32_t dim) TILERT_NOEXCEPT;
+
+/* destination[.., indices[i..], ..] = source[.., i.., ..], or combined with what is there by an atomic operation. An index
+ * out of range is dropped. Of equal indices one stores, which one is not said (the interpreter calls it an error in a tile);
+ * combined, all count. `options` may be NULL. */
+typedef struct tilert_scatter_options {
+  uint32_t struct_size;
+  tilert_atomic_op op; /* 0: store */
+} tilert_scatter_options;
+TILERT_API tilert_status tilert_builder_scatter(tilert_builder* builder, const tilert_region* source,
+                                                const tilert_region* indices, const tilert_region* destination,
+                                                uint32_t dim, const tilert_scatter_options* options) TILERT_NOEXCEPT;
+
+/* A copy whose dims change places: dim d of the destination is dim order[d] of the source. `order` NULL: the two last dims
+ * change places. Bounds, casts and inferred extents as of a copy; source and destination are two buffers. */
+TILERT_API tilert_status tilert_builder_transpose(tilert_builder* builder, const tilert_region* source,
+                                                  const tilert_region* destination, const uint32_t* order,
+                                                  uint32_t rank) TILERT_NOEXCEPT;
+
 /* ---- Builder: control ------------------------------------------------------------------------ */
 
 /* Element-wise loop over `rank` (1 to 6) extents; `indices` receives rank values of dtype index. No element written by
@@ -640,6 +727,19 @@ TILERT_API tilert_status tilert_builder_end_serial(tilert_builder* builder) TILE
 TILERT_API tilert_status tilert_builder_begin_pipelined(tilert_builder* builder, tilert_expr extent, uint32_t stages,
                                                         tilert_expr* index) TILERT_NOEXCEPT;
 TILERT_API tilert_status tilert_builder_end_pipelined(tilert_builder* builder) TILERT_NOEXCEPT;
+
+/* while: what stands between begin_while and begin_while_body runs before each trip and computes the condition, a bool; its
+ * values are known in the body, which ends with end_while. Outside parallel the condition is uniform over the block. */
+TILERT_API tilert_status tilert_builder_begin_while(tilert_builder* builder) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_begin_while_body(tilert_builder* builder, tilert_expr condition) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_end_while(tilert_builder* builder) TILERT_NOEXCEPT;
+
+/* break leaves the innermost loop, continue ends its trip (serial, unroll, pipelined, while); inside parallel these are the
+ * iteration's own loops. return ends the block's work on the kernel; it cannot stand inside parallel. Outside parallel they
+ * stand under uniform conditions. */
+TILERT_API tilert_status tilert_builder_break(tilert_builder* builder) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_continue(tilert_builder* builder) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_return(tilert_builder* builder) TILERT_NOEXCEPT;
 
 /* if (condition) ... else ...; the else is optional and at most one. Outside parallel the condition is uniform over the
  * block; inside it predicates element-wise statements. */

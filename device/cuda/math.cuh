@@ -88,3 +88,41 @@ TL_DEV bool tl_isinf(T x) { return fabsf(tl_float(x)) == tl_inf(); }
 //@ tl_isfinite
 template <class T>
 TL_DEV bool tl_isfinite(T x) { return fabsf(tl_float(x)) < tl_inf(); }
+
+//@ tl_philox
+// Philox4x32-10 (Salmon et al., SC 2011): the key is the seed, the counter's halves are `counter` and `stream`.
+struct tl_words {
+  tl_u32 w[4];
+};
+TL_DEV tl_words tl_philox(tl_u64 seed, tl_u64 counter, tl_u64 stream) {
+  tl_u32 c0 = static_cast<tl_u32>(counter), c1 = static_cast<tl_u32>(counter >> 32);
+  tl_u32 c2 = static_cast<tl_u32>(stream), c3 = static_cast<tl_u32>(stream >> 32);
+  tl_u32 k0 = static_cast<tl_u32>(seed), k1 = static_cast<tl_u32>(seed >> 32);
+#pragma unroll
+  for (int round = 0; round < 10; ++round) {
+    const tl_u64 a = static_cast<tl_u64>(0xD2511F53u) * c0, b = static_cast<tl_u64>(0xCD9E8D57u) * c2;
+    c0 = static_cast<tl_u32>(b >> 32) ^ c1 ^ k0;
+    c1 = static_cast<tl_u32>(b);
+    c2 = static_cast<tl_u32>(a >> 32) ^ c3 ^ k1;
+    c3 = static_cast<tl_u32>(a);
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  return tl_words{{c0, c1, c2, c3}};
+}
+
+//@ tl_philox0
+template <class T>
+TL_DEV T tl_philox0(T seed, T counter, T stream) { return tl_philox(seed, counter, stream).w[0]; }
+
+//@ tl_philox1
+template <class T>
+TL_DEV T tl_philox1(T seed, T counter, T stream) { return tl_philox(seed, counter, stream).w[1]; }
+
+//@ tl_philox2
+template <class T>
+TL_DEV T tl_philox2(T seed, T counter, T stream) { return tl_philox(seed, counter, stream).w[2]; }
+
+//@ tl_philox3
+template <class T>
+TL_DEV T tl_philox3(T seed, T counter, T stream) { return tl_philox(seed, counter, stream).w[3]; }

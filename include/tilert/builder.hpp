@@ -9,13 +9,15 @@
 #include <utility>
 #include <vector>
 
+#include "tilert/elements.hpp"
 #include "tilert/host.hpp"
 #include "tilert/options.hpp"
+#include "tilert/values.hpp"
 
 namespace tl {
 
 // Builds one program. The first error sticks and is reported by finish; no call before it throws.
-class Builder {
+class Builder : public detail::ElementCalls {
  public:
   explicit Builder(const char* name = nullptr) { tilert_builder_create(name, &raw_); }
   Builder(const Builder&) = delete;
@@ -250,6 +252,28 @@ class Builder {
   void pipelined(const Expr& extent, F&& f, Here here = Here::at()) {
     pipelined(extent, Stages{}, std::forward<F>(f), here);
   }
+  // condition() is evaluated before each trip.
+  template <class C, class F>
+  void while_(C&& condition, F&& body, Here here = Here::at()) {
+    at(here);
+    tilert_builder_begin_while(raw_);
+    const Expr test = condition();
+    tilert_builder_begin_while_body(raw_, test.in(raw_));
+    body();
+    tilert_builder_end_while(raw_);
+  }
+  void break_(Here here = Here::at()) {
+    at(here);
+    tilert_builder_break(raw_);
+  }
+  void continue_(Here here = Here::at()) {
+    at(here);
+    tilert_builder_continue(raw_);
+  }
+  void return_(Here here = Here::at()) {
+    at(here);
+    tilert_builder_return(raw_);
+  }
   template <class F>
   void if_(const Expr& condition, F&& then, Here here = Here::at()) {
     at(here);
@@ -306,10 +330,6 @@ class Builder {
     std::vector<tilert_expr> list_;
   };
 
-  void at(const Here& here) {
-    tilert_builder_at(raw_, here.file, here.line, label_);
-    label_ = nullptr;
-  }
   template <class F, size_t N, size_t... I>
   void call(F& f, const tilert_expr (&ids)[N], std::index_sequence<I...>) {
     f(Expr(raw_, ids[I])...);
@@ -371,8 +391,6 @@ class Builder {
     tilert_builder_end_serial(raw_);
   }
 
-  tilert_builder* raw_ = nullptr;
-  const char* label_ = nullptr;
   uint32_t dims_ = 0;
 };
 

@@ -46,6 +46,14 @@ struct CopyOptions {
   CopyOptions& eviction(uint32_t e) { return eviction_ = e, *this; }
 };
 
+// Orders of atomic operations and whom they reach: tl::acquire, tl::release.at(TILERT_ORDER_SYSTEM).
+struct Order {
+  tilert_order order = TILERT_ORDER_RELAXED;
+  tilert_order_scope scope = TILERT_ORDER_DEVICE;
+  constexpr Order at(tilert_order_scope s) const { return {order, s}; }
+};
+inline constexpr Order relaxed{}, acquire{TILERT_ORDER_ACQUIRE}, release{TILERT_ORDER_RELEASE}, acq_rel{TILERT_ORDER_ACQ_REL};
+
 struct Stages {
   uint32_t count = 0;
 };

@@ -182,6 +182,8 @@ class Region {
   const Region& operator*=(const Expr& x) const { return *this = detail::make(TILERT_OP_MUL, {*this, x}); }
   const Region& operator/=(const Expr& x) const { return *this = detail::make(TILERT_OP_DIV, {*this, x}); }
 
+  // A place without extents of its own: one element, unless the other side of an operation says more.
+  bool is_place() const { return offsets_.count != 0 && extents_.count == 0; }
   tilert_builder* builder() const { return builder_; }
   tilert_buffer buffer() const { return buffer_; }
   tilert_tensor tensor() const { return tensor_; }

@@ -79,6 +79,12 @@ std::string Builder::where(std::string_view operation) const {
   return out.append(operation);
 }
 
+void Builder::name_doubt(std::string_view operation) {
+  if (!doubt_ || doubt_named_) return;
+  doubt_->message = fmt::format("{}: {}", where(operation), doubt_->message);
+  doubt_named_ = true;
+}
+
 void Builder::fail(std::string_view operation, Error error) {
   if (error_) return;
   error.message = fmt::format("{}: {}", where(operation), error.message);

@@ -51,6 +51,7 @@ class Builder {
   tilert_expr op(tilert_op op, const tilert_expr* operands, uint32_t count);
   tilert_expr cast(tilert_dtype dtype, tilert_expr x, uint32_t flags);
   tilert_expr reinterpret(tilert_dtype dtype, tilert_expr x);
+  Code random(tilert_random form, tilert_expr seed, tilert_expr counter, tilert_expr stream, tilert_expr* values);  // random.cpp
   tilert_dtype dtype_of(tilert_expr x);
   // A number as a value of this builder, and a value of constants only as a number (literals.cpp).
   tilert_expr of_number(const tilert_number& number);
@@ -68,6 +69,10 @@ class Builder {
   Code end_serial();
   Code begin_pipelined(tilert_expr extent, uint32_t stages, tilert_expr* index);
   Code end_pipelined();
+  Code begin_while();
+  Code begin_while_body(tilert_expr condition);
+  Code end_while();
+  Code jump(ir::JumpKind kind);
   Code begin_if(tilert_expr condition);
   Code begin_else();
   Code end_if();
@@ -77,6 +82,11 @@ class Builder {
   tilert_expr load(const tilert_region* element);
   Code store(const tilert_region* element, tilert_expr value);
   Code inline_source(const tilert_inline_source& source);
+  // `old` null: nobody asks (atomics.cpp)
+  Code atomic(tilert_atomic_op op, const tilert_region* element, tilert_expr value, const tilert_atomic_options& options,
+              tilert_expr* old);
+  tilert_expr atomic_load(const tilert_region* element, const tilert_atomic_options& options);
+  Code atomic_store(const tilert_region* element, tilert_expr value, const tilert_atomic_options& options);
 
   // Tile operations (tiles.cpp)
   Code copy(const tilert_region* source, const tilert_region* destination, const tilert_copy_options& options);
@@ -85,6 +95,13 @@ class Builder {
   Code gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c, const tilert_gemm_options& options);
   Code reduce(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim,
               const tilert_reduce_options& options);
+  // Tile operations that are written as the element-wise loop that they mean (atomics.cpp, indexed.cpp)
+  Code atomic_tile(tilert_atomic_op op, const tilert_region* destination, const tilert_region* source,
+                   const tilert_atomic_options& options);
+  Code gather(const tilert_region* table, const tilert_region* indices, const tilert_region* destination, uint32_t dim);
+  Code scatter(const tilert_region* source, const tilert_region* indices, const tilert_region* destination, uint32_t dim,
+               const tilert_scatter_options& options);
+  Code transpose(const tilert_region* source, const tilert_region* destination, const uint32_t* order, uint32_t rank);
 
   // Operations along a dim (folds.cpp). begin_combine opens a scope of values alone.
   Code scan(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim,
@@ -95,7 +112,8 @@ class Builder {
   Code end_combine(const tilert_expr* results, uint32_t count);
 
  private:
-  enum class ScopeKind : uint8_t { program, kernel, parallel, serial, pipelined, then, otherwise, combine };
+  // head, repeat: of a while, whose body stands inside the scope of its head.
+  enum class ScopeKind : uint8_t { program, kernel, parallel, serial, pipelined, then, otherwise, combine, head, repeat };
   struct OpenScope {
     ScopeKind kind = ScopeKind::program;
     uint32_t serial = 0;
@@ -105,7 +123,7 @@ class Builder {
     std::vector<ir::VarId> vars;                                      // parallel, loops
     std::vector<int64_t> extents;                                     // parallel
     ir::For loop{ir::ForKind::serial, ir::kNoVar, nullptr, nullptr};  // serial, pipelined: all but the body
-    ir::Expr condition = nullptr;                                     // then, otherwise
+    ir::Expr condition = nullptr;                                     // then, otherwise, repeat
     ir::Block then_body;                                              // otherwise
     ir::Scan tuple;                                                   // combine: all but the results
     bool folds = false, accumulates = false;                          // combine
@@ -160,6 +178,8 @@ class Builder {
   Result<ir::Expr> index_value(tilert_expr id, std::string_view what) const;
   Result<int64_t> constant_index(tilert_expr id, std::string_view what) const;
   Status unify(std::vector<Value>& values, size_t first, std::string_view name) const;
+  Result<ir::Expr> draw_operand(tilert_expr id, std::string_view what) const;
+  Status do_random(tilert_random form, tilert_expr seed, tilert_expr counter, tilert_expr stream, tilert_expr* values);
   Result<Value> fold_literals(tilert_op op, const std::vector<Value>& values, std::string_view name);
   Result<Value> fold_integers(tilert_op op, int64_t a, int64_t b, std::string_view name) const;
   Result<Value> fold_floats(tilert_op op, const std::vector<Value>& values, std::string_view name);
@@ -177,6 +197,10 @@ class Builder {
   Lifetime here() const;
   void append(ir::Stmt::Node node);
   bool under_if(uint32_t depth) const;
+  bool in_loop() const;
+  bool passed_jump(uint32_t depth) const;
+  Status settle_doubt();
+  void name_doubt(std::string_view operation);
   Status do_begin_loop(ScopeKind kind, ir::For loop, tilert_expr* index);
 
   // Names and declarations
@@ -225,10 +249,46 @@ class Builder {
   Status do_begin_combine(const tilert_combine& what, tilert_expr* left, tilert_expr* right);
   Status do_end_combine(const tilert_expr* results, uint32_t count);
   Status do_inline_source(const tilert_inline_source& source);
+  Status two_sides(const tilert_region* source, const tilert_region* destination, ir::Region& from, ir::Region& to,
+                   std::string& what);
+
+  // atomics.cpp
+  Result<ir::Atomic> atomic_of(tilert_atomic_op op, const tilert_atomic_options& options, ir::Access to) const;
+  Status check_atomic(const ir::Atomic& atomic) const;
+  Status use_atomic(const ir::Atomic& atomic);
+  Status do_atomic(tilert_atomic_op op, const tilert_region* element, tilert_expr value, const tilert_atomic_options& options,
+                   tilert_expr* old);
+  Status do_atomic_tile(tilert_atomic_op op, const tilert_region* destination, const tilert_region* source,
+                        const tilert_atomic_options& options);
+  Result<ir::AtomicOp> atomic_op(tilert_atomic_op op) const;
+
+  // indexed.cpp: an element-wise loop under construction
+  struct PointLoop {
+    ir::Parallel loop;
+    std::vector<ir::Expr> points;  // the variables as values
+  };
+  PointLoop point_loop(const std::vector<int64_t>& extents);
+  void put(ir::Block& body, ir::Stmt::Node node);
+  ir::Expr read_point(ir::Block& body, ir::BufferId buffer, std::vector<ir::Expr> indices);
+  void append_loop(PointLoop loop);
+  Status integers(ir::BufferId buffer, std::string_view what) const;
+  struct Indexed {  // a table's side and a plain side of gather and scatter
+    ir::Region plain, indices;
+    Place table;
+  };
+  Result<Indexed> indexed(const tilert_region* table, const tilert_region* indices, const tilert_region* plain, uint32_t dim,
+                          bool plain_is_written);
+  Status do_gather(const tilert_region* table, const tilert_region* indices, const tilert_region* destination, uint32_t dim);
+  Status do_scatter(const tilert_region* source, const tilert_region* indices, const tilert_region* destination, uint32_t dim,
+                    const tilert_scatter_options& options);
+  Status do_transpose(const tilert_region* source, const tilert_region* destination, const uint32_t* order, uint32_t rank);
 
   uint32_t serial_;  // of this builder; ids carry it
   std::shared_ptr<ir::Program> program_;
   std::optional<Error> error_;
+  // A region that leaves its tile in a trip that a jump may yet keep from running: an error once the loop is closed.
+  mutable std::optional<Error> doubt_;
+  bool doubt_named_ = false;
   std::vector<Value> values_;
   std::vector<Storage> storage_;  // parallel to program_->buffers
   std::vector<ir::BufferId> tensors_;
@@ -240,6 +300,7 @@ class Builder {
   ir::Kernel kernel_;  // the open one
   bool contract_ = true;
   uint32_t next_scope_ = 1;
+  uint32_t jumps_ = 0;  // in the open kernel
   uint32_t next_ordinal_ = 1;
   ir::Location here_;        // file and line of the caller, label of the next operation
   uint32_t here_index_ = 0;  // here_ in program_->locations; 0: not added yet
@@ -250,6 +311,7 @@ Code Builder::run(std::string_view operation, F&& f) {
   if (error_) return error_->code;
   Status status = f();
   if (!status) fail(operation, std::move(status).error());
+  name_doubt(operation);
   drop_label();
   return this->status();
 }
@@ -259,6 +321,7 @@ Id Builder::make(std::string_view operation, F&& f) {
   if (error_) return Id{};
   Result<Id> id = f();
   if (!id) fail(operation, std::move(id).error());
+  name_doubt(operation);
   if constexpr (!std::is_same_v<Id, tilert_expr>) drop_label();  // a value is no operation
   return id ? *id : Id{};
 }

@@ -1,5 +1,7 @@
 // Scopes: begin and end of loops and branches.
 #include "builder/builder.h"
+#include "ir/visit.h"
+#include "ir/words.h"
 
 namespace tilert::builder {
 namespace {
@@ -43,8 +45,34 @@ Status Builder::check_alive(const Lifetime& life, std::string_view what, std::st
 
 bool Builder::under_if(uint32_t depth) const {
   for (size_t i = depth + 1; i < scopes_.size(); ++i)
-    if (scopes_[i].kind == ScopeKind::then || scopes_[i].kind == ScopeKind::otherwise) return true;
+    if (scopes_[i].kind == ScopeKind::then || scopes_[i].kind == ScopeKind::otherwise || scopes_[i].kind == ScopeKind::repeat)
+      return true;
   return false;
+}
+
+bool Builder::in_loop() const {
+  for (const OpenScope& scope : scopes_)
+    if (scope.kind == ScopeKind::serial || scope.kind == ScopeKind::pipelined || scope.kind == ScopeKind::head) return true;
+  return false;
+}
+
+// Whether what is appended now may be passed over by a jump made inside the scope at `depth`, or inside the kernel.
+bool Builder::passed_jump(uint32_t depth) const {
+  bool found = false;
+  for (size_t i = depth; i < scopes_.size(); ++i)
+    ir::for_each_stmt(scopes_[i].body, [&](const ir::Stmt& s) { found |= std::holds_alternative<ir::Jump>(s.node); });
+  return found;
+}
+
+// When the outermost loop is closed: what was in doubt because of jumps to come is an error if none came.
+Status Builder::settle_doubt() {
+  if (!doubt_ || in_loop()) return {};
+  Error doubt = std::move(*doubt_);
+  doubt_.reset();
+  doubt_named_ = false;
+  if (jumps_ > 0) return {};
+  error_ = std::move(doubt);  // it names its own place
+  return {};
 }
 
 Status Builder::open(ScopeKind kind) {
@@ -59,7 +87,8 @@ Status Builder::open(ScopeKind kind) {
 }
 
 namespace {
-constexpr const char* kScopeNames[] = {"program", "kernel", "parallel", "serial", "pipelined", "if", "else", "combine"};
+constexpr const char* kScopeNames[] = {"program", "kernel", "parallel", "serial", "pipelined", "if", "else", "combine",
+                                       "while", "while's body"};
 }  // namespace
 
 // The innermost scope is of this kind, and is left to the caller to take off.
@@ -198,7 +227,7 @@ Code Builder::end_serial() {
     scopes_.pop_back();
     scope.loop.body = std::move(scope.body);
     top().body.push_back(ir::make_stmt(std::move(scope.loop), scope.ordinal, scope.location));
-    return {};
+    return settle_doubt();
   });
 }
 
@@ -209,6 +238,66 @@ Code Builder::end_pipelined() {
     scopes_.pop_back();
     scope.loop.body = std::move(scope.body);
     top().body.push_back(ir::make_stmt(std::move(scope.loop), scope.ordinal, scope.location));
+    return settle_doubt();
+  });
+}
+
+Code Builder::begin_while() {
+  return run("while", [&]() -> Status {
+    TILERT_TRY(need_kernel());
+    return open(ScopeKind::head);
+  });
+}
+
+Code Builder::begin_while_body(tilert_expr condition) {
+  return run("while's body", [&]() -> Status {
+    if (top().kind != ScopeKind::head)
+      return make_error(Code::kInvalidProgram, "the innermost open scope is the {}, not a while that waits for its condition",
+                        kScopeNames[static_cast<size_t>(top().kind)]);
+    TILERT_ASSIGN(const ir::Expr test, typed(condition, DType::boolean, "the condition"));
+    TILERT_TRY(open(ScopeKind::repeat));
+    top().condition = test;
+    return {};
+  });
+}
+
+Code Builder::end_while() {
+  return run("end of while", [&]() -> Status {
+    if (top().kind == ScopeKind::head)
+      return make_error(Code::kInvalidProgram, "this while has no condition: give it with begin_while_body");
+    TILERT_TRY(close(ScopeKind::repeat));
+    OpenScope body = std::move(scopes_.back());
+    scopes_.pop_back();
+    OpenScope head = std::move(scopes_.back());
+    scopes_.pop_back();
+    top().body.push_back(ir::make_stmt(ir::While{std::move(head.body), body.condition, std::move(body.body)}, head.ordinal,
+                                       head.location));
+    return settle_doubt();
+  });
+}
+
+Code Builder::jump(ir::JumpKind kind) {
+  const std::string_view name = ir::word(kind);
+  return run(name, [&]() -> Status {
+    TILERT_TRY(need_kernel());
+    bool loop = false;
+    for (size_t i = scopes_.size(); i-- > 0 && !loop;) {
+      const ScopeKind scope = scopes_[i].kind;
+      if (scope == ScopeKind::head)
+        return make_error(Code::kInvalidProgram, "this stands in what computes a while's condition: leave the loop by the condition");
+      if (scope == ScopeKind::parallel && kind == ir::JumpKind::finish)
+        return make_error(Code::kInvalidProgram, "a point of parallel ends with its body: put the rest under an if");
+      if (scope == ScopeKind::parallel) break;
+      loop = kind != ir::JumpKind::finish &&
+             (scope == ScopeKind::serial || scope == ScopeKind::pipelined || scope == ScopeKind::repeat);
+      if (scope == ScopeKind::repeat) --i;  // its head
+    }
+    if (!loop && kind != ir::JumpKind::finish)
+      return make_error(Code::kInvalidProgram, "no loop is open here{}",
+                        enclosing(ScopeKind::parallel) ? " inside parallel, whose points are no trips: put the rest under an if"
+                                                       : ": use return, or put the rest under an if");
+    append(ir::Jump{kind});
+    ++jumps_;
     return {};
   });
 }

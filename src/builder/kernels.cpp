@@ -104,6 +104,7 @@ Code Builder::end_kernel() {
     TILERT_TRY(close(ScopeKind::kernel));
     kernel_.body = std::move(top().body);
     scopes_.pop_back();
+    jumps_ = 0;
     program_->kernels.push_back(std::move(kernel_));
     return {};
   });

@@ -137,24 +137,26 @@ Status Builder::check_bounds(ir::BufferId id, const std::vector<ir::Expr>& offse
                              std::string_view what) const {
   const ir::Buffer& buffer = program_->buffers[id];
   if (buffer.scope == ir::Scope::global) return {};
-  const bool surely = !under_if(0);
+  const bool surely = !under_if(0) && jumps_ == 0;
   for (size_t i = 0; i < offsets.size(); ++i) {
     const int64_t size = buffer.shape[i]->as_int();
     const Range range = range_of(offsets[i], ranges_);
     const auto beyond = [&](std::optional<int64_t> low) { return low && *low > size - extents[i]; };
     const auto before = [&](std::optional<int64_t> high) { return high && *high < 0; };
-    const bool out = extents[i] > size || beyond(range.low) || before(range.high) ||
-                     (surely && (beyond(range.high) || before(range.low)));
-    if (!out) continue;
+    const bool out = extents[i] > size || beyond(range.low) || before(range.high);
+    const bool in_some_trip = surely && (beyond(range.high) || before(range.low));
+    if (!out && !in_some_trip) continue;
     const auto bound = [](std::optional<int64_t> value) {
       return value ? fmt::format("{}", *value) : std::string("?");
     };
-    return make_error(
+    Error error = make_error(
         Code::kInvalidProgram,
         "{}: dim {} of {} has {} element{}, but {} from offset {} to {} {}: shrink the region or the loop, or put "
         "it under an if",
         what, i, buffer.name, size, size == 1 ? "" : "s", extents[i], bound(range.low), bound(range.high),
         extents[i] == 1 ? "is used" : "are used");
+    if (out || !in_loop()) return error;
+    if (!doubt_) doubt_ = std::move(error);
   }
   return {};
 }
@@ -193,7 +195,7 @@ Status Builder::check_race(const ir::Access& to) const {
   const OpenScope* loop = enclosing(ScopeKind::parallel);
   if (!loop) return {};
   const auto depth = static_cast<uint32_t>(loop - scopes_.data());
-  if (storage_[to.buffer].life.depth >= depth || under_if(depth)) return {};
+  if (storage_[to.buffer].life.depth >= depth || under_if(depth) || passed_jump(depth)) return {};
   std::vector<ir::VarId> varying;
   for (ir::VarId v = loop->vars.back() + 1; v < program_->vars.size(); ++v)
     if (program_->vars[v].kind == ir::VarKind::let) varying.push_back(v);

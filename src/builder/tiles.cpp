@@ -117,8 +117,9 @@ Status Builder::check_whole(const Place& side, const Place& other, std::string_v
   return {};
 }
 
-Status Builder::do_copy(const tilert_region* source, const tilert_region* destination,
-                        const tilert_copy_options& options) {
+// The regions of an operation between two boxes of one shape, whose extents either side may give.
+Status Builder::two_sides(const tilert_region* source, const tilert_region* destination, ir::Region& from_region,
+                          ir::Region& to_region, std::string& what) {
   TILERT_TRY(need_tile_level());
   TILERT_ASSIGN(Place from, place(source, "the source"));
   TILERT_ASSIGN(Place to, place(destination, "the destination"));
@@ -126,7 +127,7 @@ Status Builder::do_copy(const tilert_region* source, const tilert_region* destin
     if (program_->buffers[side->buffer].scope == ir::Scope::scalar)
       return make_error(Code::kInvalidProgram, "{} is a var: use load and store", text_of(side->buffer));
   }
-  const std::string what = fmt::format("{} to {}", text_of(from.buffer), text_of(to.buffer));
+  what = fmt::format("{} to {}", text_of(from.buffer), text_of(to.buffer));
   TILERT_TRY(check_whole(from, to, what));
   TILERT_TRY(check_whole(to, from, what));
   const bool known_from = from.extents.size() == from.offsets.size(), known_to = to.extents.size() == to.offsets.size();
@@ -140,9 +141,17 @@ Status Builder::do_copy(const tilert_region* source, const tilert_region* destin
   if (a != b)
     return make_error(Code::kInvalidProgram, "{}: the shapes {} and {} differ", what, shape_text(from.extents),
                       shape_text(to.extents));
+  TILERT_ASSIGN(from_region, region(from, what));
+  TILERT_ASSIGN(to_region, region(to, what));
+  return {};
+}
+
+Status Builder::do_copy(const tilert_region* source, const tilert_region* destination,
+                        const tilert_copy_options& options) {
   ir::Copy copy;
-  TILERT_ASSIGN(copy.src, region(from, what));
-  TILERT_ASSIGN(copy.dst, region(to, what));
+  std::string what;
+  TILERT_TRY(two_sides(source, destination, copy.src, copy.dst, what));
+  const ir::Region &from = copy.src, &to = copy.dst;
   if (!is_tile(from.buffer) && !is_tile(to.buffer)) {
     const ir::Buffer &x = program_->buffers[from.buffer], &y = program_->buffers[to.buffer];
     if (from.buffer == to.buffer || (x.may_alias && y.may_alias))

@@ -1,4 +1,5 @@
 // The builder's C functions: struct sizes, NULL and fork checks, then src/builder.
+#include <algorithm>
 #include <span>
 
 #include "capi/guard.h"
@@ -221,6 +222,56 @@ tilert_status tilert_builder_store(tilert_builder* handle, const tilert_region* 
   return statement(handle, [&](Builder& b) { b.store(element, value); });
 }
 
+tilert_status tilert_builder_random(tilert_builder* handle, tilert_random form, tilert_expr seed, tilert_expr counter,
+                                    tilert_expr stream, tilert_expr* values) noexcept {
+  if (values) std::fill_n(values, 4, tilert_expr{});
+  return statement(handle, [&](Builder& b) { b.random(form, seed, counter, stream, values); });
+}
+tilert_status tilert_builder_atomic(tilert_builder* handle, tilert_atomic_op op, const tilert_region* element, tilert_expr value,
+                                    const tilert_atomic_options* in, tilert_expr* old) noexcept {
+  if (old) *old = {};
+  return statement(handle, [&](Builder& b) {
+    tilert_atomic_options o;
+    if (options(b, in, o, "tilert_atomic_options")) b.atomic(op, element, value, o, old);
+  });
+}
+tilert_status tilert_builder_atomic_tile(tilert_builder* handle, tilert_atomic_op op, const tilert_region* destination,
+                                         const tilert_region* source, const tilert_atomic_options* in) noexcept {
+  return statement(handle, [&](Builder& b) {
+    tilert_atomic_options o;
+    if (options(b, in, o, "tilert_atomic_options")) b.atomic_tile(op, destination, source, o);
+  });
+}
+tilert_expr tilert_builder_atomic_load(tilert_builder* handle, const tilert_region* element,
+                                       const tilert_atomic_options* in) noexcept {
+  return on(handle, tilert_expr{}, [&](Builder& b) {
+    tilert_atomic_options o;
+    return options(b, in, o, "tilert_atomic_options") ? b.atomic_load(element, o) : tilert_expr{};
+  });
+}
+tilert_status tilert_builder_atomic_store(tilert_builder* handle, const tilert_region* element, tilert_expr value,
+                                          const tilert_atomic_options* in) noexcept {
+  return statement(handle, [&](Builder& b) {
+    tilert_atomic_options o;
+    if (options(b, in, o, "tilert_atomic_options")) b.atomic_store(element, value, o);
+  });
+}
+tilert_status tilert_builder_gather(tilert_builder* handle, const tilert_region* table, const tilert_region* indices,
+                                    const tilert_region* destination, uint32_t dim) noexcept {
+  return statement(handle, [&](Builder& b) { b.gather(table, indices, destination, dim); });
+}
+tilert_status tilert_builder_scatter(tilert_builder* handle, const tilert_region* source, const tilert_region* indices,
+                                     const tilert_region* destination, uint32_t dim, const tilert_scatter_options* in) noexcept {
+  return statement(handle, [&](Builder& b) {
+    tilert_scatter_options o;
+    if (options(b, in, o, "tilert_scatter_options")) b.scatter(source, indices, destination, dim, o);
+  });
+}
+tilert_status tilert_builder_transpose(tilert_builder* handle, const tilert_region* source, const tilert_region* destination,
+                                       const uint32_t* order, uint32_t rank) noexcept {
+  return statement(handle, [&](Builder& b) { b.transpose(source, destination, order, rank); });
+}
+
 tilert_status tilert_builder_copy(tilert_builder* handle, const tilert_region* source, const tilert_region* destination,
                                   const tilert_copy_options* in) noexcept {
   return statement(handle, [&](Builder& b) {
@@ -295,6 +346,24 @@ tilert_status tilert_builder_begin_pipelined(tilert_builder* handle, tilert_expr
 }
 tilert_status tilert_builder_end_pipelined(tilert_builder* handle) noexcept {
   return statement(handle, [](Builder& b) { b.end_pipelined(); });
+}
+tilert_status tilert_builder_begin_while(tilert_builder* handle) noexcept {
+  return statement(handle, [](Builder& b) { b.begin_while(); });
+}
+tilert_status tilert_builder_begin_while_body(tilert_builder* handle, tilert_expr condition) noexcept {
+  return statement(handle, [&](Builder& b) { b.begin_while_body(condition); });
+}
+tilert_status tilert_builder_end_while(tilert_builder* handle) noexcept {
+  return statement(handle, [](Builder& b) { b.end_while(); });
+}
+tilert_status tilert_builder_break(tilert_builder* handle) noexcept {
+  return statement(handle, [](Builder& b) { b.jump(ir::JumpKind::leave); });
+}
+tilert_status tilert_builder_continue(tilert_builder* handle) noexcept {
+  return statement(handle, [](Builder& b) { b.jump(ir::JumpKind::next); });
+}
+tilert_status tilert_builder_return(tilert_builder* handle) noexcept {
+  return statement(handle, [](Builder& b) { b.jump(ir::JumpKind::finish); });
 }
 tilert_status tilert_builder_begin_if(tilert_builder* handle, tilert_expr condition) noexcept {
   return statement(handle, [&](Builder& b) { b.begin_if(condition); });

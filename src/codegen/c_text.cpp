@@ -7,7 +7,9 @@
 #include <unordered_map>
 
 #include "ir/inline_text.h"
+#include "ir/semantics.h"
 #include "ir/visit.h"
+#include "ir/words.h"
 
 namespace tilert::codegen {
 
@@ -130,6 +132,15 @@ void CText::stmt(const Stmt& s) {
                    }
                    close();
                  },
+                 [&](const While& w) {
+                   open("while (true) {");
+                   block(w.head);
+                   line(fmt::format("if (!{}) break;", expr(w.condition)));
+                   block(w.body);
+                   close();
+                 },
+                 [&](const Jump& j) { jump(j); },
+                 [&](const Atomic& a) { atomic(a); },
                  [&](const Move& m) {
                    line(fmt::format("tl_move<{}>({}, {});", m.count, address(m.dst), address(m.src)));
                  },
@@ -169,6 +180,30 @@ void CText::let(const Let& l) {
   if (v.dtype == DType::index && narrow_(program_.var(l.var))) type = "int";
   const std::string value = l.value ? expr(l.value) : element(l.read);
   line(fmt::format("const {} {} = {};", type, var(l.var), value));
+}
+
+// Passes have made branches of all but this one.
+void CText::jump(const Jump&) { line("break;"); }
+
+void CText::atomic(const Atomic& a) {
+  const Buffer& b = program_.buffer(a.to.buffer);
+  const bool system = a.scope == MemoryScope::system;
+  const std::string type = c_type(b.dtype);
+  const std::string form = fmt::format("<{}, {}>", b.scope == Scope::shared ? 0 : system ? 2 : 1, type);
+  const int fence = a.scope == MemoryScope::block ? 0 : system ? 2 : 1;
+  const bool load = a.op == AtomicOp::load, store = a.op == AtomicOp::store, swaps = a.op == AtomicOp::cas;
+  const bool bare = a.old == kNoVar && a.op != AtomicOp::exchange && !swaps && !store;  // an instruction without an old value
+  const bool by_fence = !load && !store;
+  std::string name = fmt::format("tl_{}_{}", bare ? "red" : "atomic", word(a.op));
+  if (load && acquires(a.order)) name = "tl_load_acquire";
+  if (store && releases(a.order)) name = "tl_store_release";
+  std::string arguments = address(a.to);
+  if (swaps) arguments += ", " + expr(a.expected);
+  if (a.value) arguments += ", " + expr(a.value);
+  if (by_fence && releases(a.order)) line(fmt::format("tl_fence<{}>();", fence));
+  const std::string result = a.old == kNoVar ? "" : fmt::format("const {} {} = ", type, var(a.old));
+  line(fmt::format("{}{}{}({});", result, name, form, arguments));
+  if (by_fence && acquires(a.order)) line(fmt::format("tl_fence<{}>();", fence));
 }
 
 void CText::alloc(const Alloc& a) {

@@ -38,6 +38,8 @@ class CText {
   void loop(const ir::For& loop);
   void let(const ir::Let& let);
   void call(const ir::Call& call);
+  void jump(const ir::Jump& jump);
+  void atomic(const ir::Atomic& atomic);
   void alloc(const ir::Alloc& alloc);
   std::string literal(ir::Expr e) const;
   std::string index_expr(ir::Expr e, bool wide) const;

@@ -111,6 +111,7 @@ void LlvmKernel::statement(const CpuStmt& stmt) {
                    product(n);
                  },
                  [&](const CpuFor& n) { loop(n); },
+                 [&](const CpuWhile& n) { while_loop(n); },
                  [&](const CpuIf& n) { branch(n); },
                  [&](const StmtPtr& n) { element_statement(*n, 1, true); },
              },
@@ -136,6 +137,28 @@ void LlvmKernel::counted_loop(const For& loop, const std::function<void()>& body
 
 void LlvmKernel::loop(const CpuFor& n) {
   counted_loop(n.loop, [&] { block(n.body); });
+}
+
+// What head computes the condition and the body may use.
+void LlvmKernel::repeat(Expr condition, const std::function<void()>& head, const std::function<void()>& body) {
+  const std::string again = text_.fresh_label("again"), trip = text_.fresh_label("trip"), done = text_.fresh_label("done");
+  text_.put("br label %{}", again);
+  text_.label(again);
+  text_.enter_loop(done);
+  {
+    Scope scope(*this);
+    head();
+    text_.put("br i1 {}, label %{}, label %{}", scalar(condition), trip, done);
+    text_.label(trip);
+    body();
+  }
+  text_.exit_loop();
+  text_.put("br label %{}", again);
+  text_.label(done);
+}
+
+void LlvmKernel::while_loop(const CpuWhile& n) {
+  repeat(n.condition, [&] { block(n.head); }, [&] { block(n.body); });
 }
 
 void LlvmKernel::branch(const CpuIf& n) {

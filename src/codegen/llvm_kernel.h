@@ -43,7 +43,9 @@ class LlvmKernel {
   void block(const passes::CpuBlock& body);
   void statement(const passes::CpuStmt& stmt);
   void loop(const passes::CpuFor& n);
+  void while_loop(const passes::CpuWhile& n);
   void branch(const passes::CpuIf& n);
+  void repeat(ir::Expr condition, const std::function<void()>& head, const std::function<void()>& body);
   void counted_loop(const ir::For& loop, const std::function<void()>& body);
 
   // Expressions: scalar() with a vector loop's variable at its first lane, vector() for all lanes.
@@ -68,6 +70,9 @@ class LlvmKernel {
   void element_statement(const ir::Stmt& stmt, int lanes, bool checked);
   void let(const ir::Let& n, int lanes, bool checked);
   void inline_source(const ir::Inline& n);
+  void atomic(const ir::Atomic& n);  // llvm_atomic.cpp
+  std::string atomic_update(const ir::Atomic& n, DType dtype, const std::string& place);
+  std::string atomic_rounds(const ir::Atomic& n, DType dtype, const std::string& place, const std::string& operand);
   void store(const ir::Store& n, int lanes, bool checked);
   std::string conditions(const ir::Access& access, bool checked);  // an i1; empty: certainly inside
   std::string read(const ir::Access& access, DType dtype, int lanes);

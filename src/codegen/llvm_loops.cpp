@@ -118,6 +118,11 @@ void LlvmKernel::element_statement(const Stmt& stmt, int lanes, bool checked) {
   if (const auto* n = std::get_if<For>(&stmt.node)) {
     return counted_loop(*n, [&] { element_block(n->body, lanes, checked); });
   }
+  if (const auto* n = std::get_if<While>(&stmt.node)) {
+    return repeat(n->condition, [&] { element_block(n->head, lanes, checked); }, [&] { element_block(n->body, lanes, checked); });
+  }
+  if (std::holds_alternative<Jump>(stmt.node)) return text_.leave_loop();
+  if (const auto* n = std::get_if<Atomic>(&stmt.node)) return atomic(*n);
   if (const auto* n = std::get_if<Inline>(&stmt.node)) return inline_source(*n);
   const auto* n = std::get_if<If>(&stmt.node);
   if (!n) return;

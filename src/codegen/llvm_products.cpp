@@ -25,6 +25,10 @@ int64_t packed_row(int64_t depth) { return round_up(depth, 2) + 16; }
 void LlvmKernel::measure_products(const CpuBlock& body) {
   for (const CpuStmt& s : body) {
     if (const auto* n = std::get_if<CpuFor>(&s.node)) measure_products(n->body);
+    if (const auto* n = std::get_if<CpuWhile>(&s.node)) {
+      measure_products(n->head);
+      measure_products(n->body);
+    }
     if (const auto* n = std::get_if<CpuIf>(&s.node)) {
       measure_products(n->then_body);
       measure_products(n->else_body);

@@ -61,8 +61,17 @@ class LlvmText {
 
   std::string take() { return std::move(text_); }
 
+  // Leaves the innermost loop; what is written next is never reached.
+  void leave_loop() {
+    put("br label %{}", ends_.back());
+    label(fresh_label("dead"));
+  }
+  void enter_loop(const std::string& end) { ends_.push_back(end); }
+  void exit_loop() { ends_.pop_back(); }
+
  private:
   std::string text_, block_;
+  std::vector<std::string> ends_;  // of the loops being written, which carry nothing where something leaves them
   int next_ = 0;
 };
 
@@ -114,7 +123,9 @@ void emit_loop(LlvmText& t, const std::string& from, const std::string& to, int6
     out[i] = "%" + t.fresh_label("o");
     inner[i].value = t.let("phi {} [ {}, %{} ], [ {}, %{} ]", carried[i].type, carried[i].value, before, out[i], latch);
   }
+  t.enter_loop(done);
   body(index, inner);
+  t.exit_loop();
   t.put("br label %{}", latch);
   const std::string last = t.block();
   t.label(latch);

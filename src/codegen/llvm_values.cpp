@@ -91,6 +91,7 @@ std::string LlvmValues::compare(Op op, DType d, int lanes, std::span<const std::
 std::string LlvmValues::integer_operation(Op op, DType d, int lanes, std::span<const std::string> v, bool tame) {
   const std::string type = vec(d, lanes);
   const bool is_signed = dtype_is_signed(d);
+  if (is_philox(op)) return philox(static_cast<int>(op) - static_cast<int>(Op::philox0), lanes, v);
   switch (op) {
     case Op::add: return t_.let("add {} {}, {}", type, v[0], v[1]);
     case Op::sub: return t_.let("sub {} {}, {}", type, v[0], v[1]);

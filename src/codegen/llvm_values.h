@@ -30,6 +30,9 @@ class LlvmValues {
   std::string load(DType dtype, int lanes, const std::string& pointer);
   void store(DType dtype, int lanes, const std::string& value, const std::string& pointer);
   std::string splat(DType dtype, int lanes, const std::string& value);
+  // Between a register and the type of memory.
+  std::string to_memory(DType d, int lanes, const std::string& value);
+  std::string from_memory(DType d, int lanes, const std::string& value);
 
   // The elementary functions that were called, with their lanes.
   const std::set<std::pair<MathFunction, int>>& math() const { return math_; }
@@ -38,6 +41,7 @@ class LlvmValues {
   std::string vec(DType dtype, int lanes) const { return vector_type(lanes, register_type(dtype)); }
   std::string integer_constant(DType dtype, int64_t value, int lanes);
   std::string integer_operation(ir::Op op, DType d, int lanes, std::span<const std::string> v, bool tame);
+  std::string philox(int word, int lanes, std::span<const std::string> v);  // llvm_random.cpp
   std::string division(ir::Op op, DType d, int lanes, const std::string& x, const std::string& y, bool tame);
   std::string shift(ir::Op op, DType d, int lanes, const std::string& x, const std::string& by);
   std::string float_operation(ir::Op op, DType d, int lanes, std::span<const std::string> v, bool tame);
@@ -49,9 +53,6 @@ class LlvmValues {
   std::string integer_to_float(DType from, DType to, int lanes, const std::string& value);
   std::string odd_rounded(DType from, int lanes, const std::string& value);
   std::string reinterpret(DType from, DType to, int lanes, const std::string& value);
-  std::string to_memory(DType d, int lanes, const std::string& value);
-  std::string from_memory(DType d, int lanes, const std::string& value);
-
   LlvmText& t_;
   const CpuIsa& isa_;
   std::set<std::pair<MathFunction, int>> math_;

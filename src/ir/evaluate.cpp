@@ -6,6 +6,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "ir/philox.h"
+
 namespace tilert::ir {
 namespace {
 
@@ -268,6 +270,11 @@ uint64_t reinterpreted(uint64_t u, uint64_t, uint64_t) {
   }
 }
 
+template <size_t word>
+uint64_t philox_word(uint64_t seed, uint64_t counter, uint64_t stream) {
+  return philox(seed, counter, stream)[word];
+}
+
 uint64_t selected(uint64_t condition, uint64_t a, uint64_t b) { return condition ? a : b; }
 template <uint64_t sign>
 uint64_t sign_flipped(uint64_t u, uint64_t, uint64_t) {
@@ -296,7 +303,14 @@ ScalarFunction float_sign_function(Op op, DType dtype) {
 
 ScalarFunction scalar_function(Op op, DType operand, DType result) {
   constexpr ScalarFunction none = nullptr;
-  if (op == Op::select) return &selected;
+  switch (op) {
+    case Op::select: return &selected;
+    case Op::philox0: return &philox_word<0>;
+    case Op::philox1: return &philox_word<1>;
+    case Op::philox2: return &philox_word<2>;
+    case Op::philox3: return &philox_word<3>;
+    default: break;
+  }
   if (op == Op::cast) {
     return dispatch(operand, none, [&](auto from) {
       return dispatch(result, none, [&](auto to) -> ScalarFunction { return &convert<decltype(from), decltype(to)>; });

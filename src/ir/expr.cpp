@@ -117,6 +117,7 @@ bool well_typed(Op op, std::span<const Expr> operands) {
       if (operands[i]->dtype != operands[from]->dtype) return false;
     return true;
   };
+  if (is_philox(op) && first != DType::int64) return false;
   switch (row.rule) {
     case TypeRule::leaf: return false;
     case TypeRule::same:

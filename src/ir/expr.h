@@ -87,6 +87,8 @@ class Arena {
   std::unordered_set<Expr, Hash, Equal> table_;
 };
 
+inline bool is_philox(Op op) { return op >= Op::philox0 && op <= Op::philox3; }
+
 // Whether the operands fit the operation's rule.
 bool well_typed(Op op, std::span<const Expr> operands);
 DType result_type(Op op, std::span<const Expr> operands);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/evaluate.h"
+#include "ir/words.h"
 
 namespace tilert::ir {
 namespace {
@@ -146,6 +147,38 @@ void ExprPrinter::region(const Region& r) {
 void ExprPrinter::access(const Access& a) {
   buffer(a.buffer);
   exprs(a.indices);
+}
+
+void ExprPrinter::atomic(const Atomic& n) {
+  put("atomic ");
+  if (n.old != kNoVar) {
+    var(n.old);
+    put(" = ");
+  }
+  put(word(n.op), " ");
+  access(n.to);
+  if (n.value) {
+    put(" with ");
+    expr(n.value);
+  }
+  if (n.expected) {
+    put(" expected ");
+    expr(n.expected);
+  }
+  if (n.order != MemoryOrder::relaxed) put(" ", word(n.order));
+  if (n.scope != MemoryScope::device) put(" scope ", word(n.scope));
+}
+
+void ExprPrinter::argument(const CallArg& arg) {
+  switch (arg.kind) {
+    case CallArg::Kind::value: return expr(arg.value);
+    case CallArg::Kind::address: put("address "); return access(arg.at);
+    case CallArg::Kind::registers:
+      put("registers ");
+      access(arg.at);
+      return put(" : ", arg.count);
+    case CallArg::Kind::text: return quote(arg.text);
+  }
 }
 
 }  // namespace tilert::ir

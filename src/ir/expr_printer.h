@@ -33,6 +33,8 @@ class ExprPrinter : protected TextWriter {
   void exprs(const std::vector<Expr>& items);
   void region(const Region& r);
   void access(const Access& a);
+  void atomic(const Atomic& n);
+  void argument(const CallArg& arg);
 
   const Program& p_;
   const bool names_, locations_;

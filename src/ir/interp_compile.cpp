@@ -89,6 +89,18 @@ bool Machine::compile(const Block& block, Operations& out) {
   return true;
 }
 
+bool Machine::compile_call(const ir::Call& n, Operation& op) {
+  for (const CallArg& arg : n.args) {
+    CompiledArgument c{arg.kind, {}, nullptr, arg.count};
+    if (arg.kind == CallArg::Kind::value) c.value = tape(arg.value);
+    if ((arg.kind == CallArg::Kind::address || arg.kind == CallArg::Kind::registers) &&
+        !place(arg.at, c.place))
+      return false;
+    op.arguments.push_back(std::move(c));
+  }
+  return !error_;
+}
+
 // Whether `to` has the source's elements, with `kept` of them along dim.
 bool Machine::along(const Region& src, int dim, const Place& from, const Place& to, int64_t kept) {
   const bool fits = dim >= 0 && static_cast<size_t>(dim) < src.extents.size();
@@ -178,19 +190,20 @@ bool Machine::compile(const Stmt& stmt, Operation& op) {
                           op.e[0] = tape(n.value);
                           return place(n.to, op.p[0]);
                         },
+                        [&](const While& n) {
+                          if (!compile(n.head, op.first)) return false;
+                          op.e[0] = tape(n.condition);
+                          return !error_ && compile(n.body, op.second);
+                        },
+                        [&](const Jump&) { return true; },
+                        [&](const Atomic& n) {
+                          if (n.value) op.e[0] = tape(n.value);
+                          if (n.expected) op.e[1] = tape(n.expected);
+                          return !error_ && place(n.to, op.p[0]);
+                        },
                         [&](const Inline&) { return true; },
                         [&](const Move& n) { return place(n.dst, op.p[0]) && place(n.src, op.p[1]); },
-                        [&](const Call& n) {
-                          for (const CallArg& arg : n.args) {
-                            CompiledArgument c{arg.kind, {}, nullptr, arg.count};
-                            if (arg.kind == CallArg::Kind::value) c.value = tape(arg.value);
-                            if ((arg.kind == CallArg::Kind::address || arg.kind == CallArg::Kind::registers) &&
-                                !place(arg.at, c.place))
-                              return false;
-                            op.arguments.push_back(std::move(c));
-                          }
-                          return !error_;
-                        },
+                        [&](const Call& n) { return compile_call(n, op); },
                         [&](const Group& n) { return compile(n.body, op.first); },
                     },
                     stmt.node);

@@ -80,6 +80,7 @@ bool Machine::step(const Operation& op, const ir::Call& n, const Lanes& lanes) {
     case Primitive::pack_regs: return call_pack(op, lanes);
     case Primitive::cast_pack: return call_cast_pack(op, n, lanes);
     case Primitive::shuffle_xor: return call_shuffle(op, lanes);
+    case Primitive::red_add_vector: return call_red(op, lanes);
     default: return fail(fmt::format("{} cannot be interpreted", row.name), Code::kUnsupported);
   }
 }
@@ -97,6 +98,24 @@ bool Machine::call_cp_async(const Operation& op, const ir::Call& call, const Lan
     const int64_t valid = std::min(bytes, eval_index(op.arguments[3].value, l));
     if (valid > 0 && !get_bytes(src, l, valid / src.memory->bytes, line)) return false;
     if (!put_bytes(dst, l, bytes / dst.memory->bytes, line)) return false;
+  }
+  return true;
+}
+
+bool Machine::call_red(const Operation& op, const Lanes& lanes) {
+  const Place &dst = op.arguments[1].place, &src = op.arguments[2].place;
+  if (!dst.memory || !src.memory || dst.memory->dtype != src.memory->dtype) return fail("red is malformed", Code::kInternal);
+  const ScalarFunction add = scalar_function(Op::add, dst.memory->dtype, dst.memory->dtype);
+  const int64_t count = op.arguments[2].count;
+  int64_t to = 0, from = 0;
+  for (uint32_t l : lanes) {
+    if (!span(dst, l, count, to) || !span(src, l, count, from)) return false;
+    for (int64_t i = 0; i < count; ++i) {
+      uint64_t old, value;
+      if (!read_at(*dst.memory, to + i, l, old) || !read_at(*src.memory, from + i, l, value) ||
+          !write_at(*dst.memory, to + i, l, add(old, value, 0)))
+        return false;
+    }
   }
   return true;
 }

@@ -198,6 +198,8 @@ bool Machine::run_kernel(const Kernel& kernel, const Operations& code) {
           std::fill_n(vars_.begin() + kernel.block_vars[d] * lanes_, lanes_, static_cast<uint64_t>(block[d]));
         for (Memory& m : memory_) reset(m);
         if (!execute(code, lanes)) return false;
+        jump_.clear();
+        jumping_ = 0;
       }
   return true;
 }
@@ -205,8 +207,15 @@ bool Machine::run_kernel(const Kernel& kernel, const Operations& code) {
 // ---- control flow ----
 
 bool Machine::execute(const Operations& code, const Lanes& lanes) {
-  for (const Operation& op : code)
-    if (!execute(op, lanes)) return false;
+  for (const Operation& op : code) {
+    if (jumping_ == 0) {
+      if (!execute(op, lanes)) return false;
+      continue;
+    }
+    const Lanes left = staying(lanes);
+    if (left.empty()) return true;
+    if (!execute(op, left)) return false;
+  }
   return true;
 }
 
@@ -252,28 +261,31 @@ bool Machine::step(const Operation& op, const For& n, const Lanes& lanes) {
   const int64_t begin = eval_index(op.e[0], lanes[0]), end = eval_index(op.e[1], lanes[0]);
   for (uint32_t l : lanes)
     if (eval_index(op.e[0], l) != begin || eval_index(op.e[1], l) != end) return loop_lockstep(op, n, lanes);
+  Lanes active = lanes;
   for (int64_t i = begin; n.step > 0 ? i < end : i > end;) {
-    for (uint32_t l : lanes) vars_[n.var * lanes_ + l] = static_cast<uint64_t>(i);
-    if (!execute(op.first, lanes)) return false;
-    if (__builtin_add_overflow(i, n.step, &i)) break;
+    for (uint32_t l : active) vars_[n.var * lanes_ + l] = static_cast<uint64_t>(i);
+    if (!execute(op.first, active)) return false;
+    if (!end_trip(active) || __builtin_add_overflow(i, n.step, &i)) break;
   }
   return true;
 }
 
 // Lanes with bounds of their own: those that are through wait for the others.
 bool Machine::loop_lockstep(const Operation& op, const For& n, const Lanes& lanes) {
-  std::vector<std::pair<int64_t, int64_t>> state;
-  for (uint32_t l : lanes) state.emplace_back(eval_index(op.e[0], l), eval_index(op.e[1], l));
+  std::vector<std::pair<int64_t, int64_t>> state(lanes_);
+  for (uint32_t l : lanes) state[l] = {eval_index(op.e[0], l), eval_index(op.e[1], l)};
+  Lanes active = lanes;
   for (;;) {
-    Lanes active;
-    for (size_t i = 0; i < lanes.size(); ++i) {
-      if (n.step > 0 ? state[i].first >= state[i].second : state[i].first <= state[i].second) continue;
-      vars_[n.var * lanes_ + lanes[i]] = static_cast<uint64_t>(state[i].first);
-      if (__builtin_add_overflow(state[i].first, n.step, &state[i].first)) state[i].first = state[i].second;
-      active.push_back(lanes[i]);
-    }
+    std::erase_if(active, [&](uint32_t l) {
+      return n.step > 0 ? state[l].first >= state[l].second : state[l].first <= state[l].second;
+    });
     if (active.empty()) return true;
+    for (uint32_t l : active) {
+      vars_[n.var * lanes_ + l] = static_cast<uint64_t>(state[l].first);
+      if (__builtin_add_overflow(state[l].first, n.step, &state[l].first)) state[l].first = state[l].second;
+    }
     if (!execute(op.first, active)) return false;
+    if (!end_trip(active)) return true;
   }
 }
 

@@ -93,6 +93,14 @@ class Machine {
   bool step(const Operation& op, const Let&, const Lanes&);
   bool step(const Operation& op, const Store&, const Lanes&);
   bool step(const Operation& op, const Inline&, const Lanes&);
+
+  // interp_atomic.cpp
+  bool step(const Operation& op, const Atomic&, const Lanes&);
+  bool step(const Operation& op, const While&, const Lanes&);
+  bool step(const Operation& op, const Jump&, const Lanes&);
+  bool atomic(const Operation& op, const Atomic& n, ScalarFunction function, uint32_t lane);
+  Lanes staying(const Lanes& lanes) const;
+  bool end_trip(Lanes& lanes);
   bool step(const Operation& op, const Group&, const Lanes&);
   bool loop_lockstep(const Operation& op, const For& n, const Lanes& lanes);
 
@@ -103,6 +111,7 @@ class Machine {
   bool along(const Region& src, int dim, const Place& from, const Place& to, int64_t kept);
   bool compile_tuple(const std::vector<Region>& src, const std::vector<Region>& dst, const Combine& combine, int dim, bool folds,
                      Operation& op);
+  bool compile_call(const ir::Call& n, Operation& op);
   bool place(const Region& r, Place& out);
   bool place(const Access& a, Place& out);
   const Tape* tape(Expr e);
@@ -157,6 +166,7 @@ class Machine {
   bool call_pack(const Operation& op, const Lanes& lanes);
   bool call_cast_pack(const Operation& op, const ir::Call& call, const Lanes& lanes);
   bool call_mma(const Operation& op, DType input, int k, const Lanes& lanes);
+  bool call_red(const Operation& op, const Lanes& lanes);
   bool call_shuffle(const Operation& op, const Lanes& lanes);
   bool get_bytes(const Place& p, uint32_t lane, int64_t count, uint8_t* out);
   bool put_bytes(const Place& p, uint32_t lane, int64_t count, const uint8_t* in);
@@ -178,6 +188,8 @@ class Machine {
   std::vector<VarId> thread_vars_;
   bool in_parallel_ = false;  // one lane runs; it writes every lane's copies
   uint32_t point_ = 0, first_point_ = 0;
+  std::vector<std::optional<JumpKind>> jump_;  // by lane: what it is on its way to
+  size_t jumping_ = 0;                          // lanes that are
   int64_t statements_ = 0;
   const Stmt* current_ = nullptr;
   std::optional<Error> error_;

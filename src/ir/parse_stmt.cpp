@@ -54,6 +54,11 @@ Stmt::Node Parser::node(int depth) {
   if (s_.accept("parallel")) return parallel(depth);
   if (s_.accept("for")) return loop(depth);
   if (s_.accept("if")) return conditional(depth);
+  if (s_.accept("while")) return while_loop(depth);
+  if (s_.accept("break")) return Jump{JumpKind::leave};
+  if (s_.accept("continue")) return Jump{JumpKind::next};
+  if (s_.accept("return")) return Jump{JumpKind::finish};
+  if (s_.accept("atomic")) return atomic();
   if (s_.accept("let")) return let();
   if (s_.accept("store")) {
     Store n;
@@ -72,7 +77,8 @@ Stmt::Node Parser::node(int depth) {
     return n;
   }
   s_.fail(
-      "a statement (alloc, copy, fill, gemm, reduce, fold, scan, pick, sort, parallel, for, if, let, store, inline, move, call, group) or '}'");
+      "a statement (alloc, copy, fill, gemm, reduce, fold, scan, pick, sort, parallel, for, if, while, break, continue, return, "
+      "let, store, atomic, inline, move, call, group) or '}'");
   return Alloc{0};
 }
 
@@ -271,6 +277,30 @@ Stmt::Node Parser::conditional(int depth) {
   n.condition = expr();
   n.then_body = block(depth + 1);
   if (s_.accept("else")) n.else_body = block(depth + 1);
+  return n;
+}
+
+Stmt::Node Parser::while_loop(int depth) {
+  While n;
+  n.head = block(depth + 1);
+  n.condition = expr();
+  n.body = block(depth + 1);
+  return n;
+}
+
+Stmt::Node Parser::atomic() {
+  Atomic n{};
+  if (s_.kind() == Token::variable) {
+    n.old = var();
+    s_.expect("=");
+  }
+  n.op = choice<AtomicOp>("an atomic operation (add, max, min, bit_and, bit_or, bit_xor, exchange, cas, load, store)");
+  n.to = access();
+  if (s_.accept("with")) n.value = expr();
+  if (s_.accept("expected")) n.expected = expr();
+  for (MemoryOrder order : {MemoryOrder::acquire, MemoryOrder::release, MemoryOrder::acq_rel})
+    if (s_.accept(word(order))) n.order = order;
+  if (s_.accept("scope")) n.scope = choice<MemoryScope>("device, block or system");
   return n;
 }
 

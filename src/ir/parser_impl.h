@@ -90,6 +90,8 @@ class Parser {
   Stmt::Node parallel(int depth);
   Stmt::Node loop(int depth);
   Stmt::Node conditional(int depth);
+  Stmt::Node while_loop(int depth);
+  Stmt::Node atomic();
   Stmt::Node let();
   Stmt::Node inline_source();
   Stmt::Node move();

@@ -25,6 +25,7 @@ inline Use primitive_use(const PrimitiveRow& row, size_t argument) {
     case 'A':
     case 'H': return kWrite;
     case 'x':
+    case 'U':
     case 'B': return kReadWrite;
     case 'M': return row.arguments.find('A') != std::string_view::npos ? kRead : kWrite;
     default: return kNamed;
@@ -110,6 +111,10 @@ void each_tile_part(N& n, V& v) {
     if (n.condition) v.expr(n.condition);
     v.block(n.then_body);
     v.block(n.else_body);
+  } else if constexpr (kIs<N, While>) {
+    v.block(n.head);
+    if (n.condition) v.expr(n.condition);
+    v.block(n.body);
   }
 }
 
@@ -122,6 +127,11 @@ void each_other_part(N& n, V& v) {
   } else if constexpr (kIs<N, Store>) {
     v.access(n.to, kWrite);
     if (n.value) v.expr(n.value);
+  } else if constexpr (kIs<N, Atomic>) {
+    v.access(n.to, n.op == AtomicOp::load ? kRead : n.op == AtomicOp::store ? kWrite : kReadWrite);
+    if (n.value) v.expr(n.value);
+    if (n.expected) v.expr(n.expected);
+    if (n.old != kNoVar) v.define(n.old);
   } else if constexpr (kIs<N, Inline>) {
     for (auto& operand : n.operands) {
       if (auto* e = std::get_if<Expr>(&operand)) {

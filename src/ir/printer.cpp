@@ -326,6 +326,15 @@ class Printer : ExprPrinter {
     put(" else");
     block(n.else_body);
   }
+  void body(const While& n) {
+    put("while");
+    block(n.head);
+    put(" ");
+    expr(n.condition);
+    block(n.body);
+  }
+  void body(const Jump& n) { put(word(n.kind)); }
+  void body(const Atomic& n) { atomic(n); }
   void body(const Let& n) {
     put("let ");
     var(n.var);
@@ -363,17 +372,6 @@ class Printer : ExprPrinter {
     put("call ", primitive_row(n.primitive).name, " (");
     list(n.args, [&](const CallArg& arg) { argument(arg); });
     put(")");
-  }
-  void argument(const CallArg& arg) {
-    switch (arg.kind) {
-      case CallArg::Kind::value: return expr(arg.value);
-      case CallArg::Kind::address: put("address "); return access(arg.at);
-      case CallArg::Kind::registers:
-        put("registers ");
-        access(arg.at);
-        return put(" : ", arg.count);
-      case CallArg::Kind::text: return quote(arg.text);
-    }
   }
   void body(const Group& n) {
     put("group ");

@@ -26,6 +26,22 @@ constexpr ReduceRow kRows[] = {
 };
 const ReduceRow& row(ReduceOp op) { return kRows[static_cast<size_t>(op)]; }
 
+struct AtomicRow {
+  std::optional<Op> combine;
+  bool floats, commutes, acquires, releases;
+};
+// In the order of AtomicOp.
+constexpr AtomicRow kAtomics[] = {
+    {Op::add, true, true, true, true},           {Op::max, true, true, true, true},
+    {Op::min, true, true, true, true},           {Op::bit_and, false, true, true, true},
+    {Op::bit_or, false, true, true, true},       {Op::bit_xor, false, true, true, true},
+    {std::nullopt, true, false, true, true},     // exchange
+    {std::nullopt, true, false, true, true},     // cas
+    {std::nullopt, true, true, true, false},     // load
+    {std::nullopt, true, false, false, true},    // store
+};
+const AtomicRow& row(AtomicOp op) { return kAtomics[static_cast<size_t>(op)]; }
+
 uint64_t extreme(DType dtype, bool greatest) {
   if (dtype_is_float(dtype)) return double_to_bits(dtype, greatest ? HUGE_VAL : -HUGE_VAL);
   const int width = dtype_bits(dtype);
@@ -69,6 +85,25 @@ uint64_t reduce_identity(ReduceOp op, DType accumulator) {
     case ReduceOp::bit_xor: return 0;
   }
   return 0;
+}
+
+std::optional<Op> atomic_combine(AtomicOp op) { return row(op).combine; }
+bool atomic_commutes(AtomicOp op) { return row(op).commutes; }
+
+// Of 32 and 64 bits, and the floats of 16: what every target has an instruction for, or a loop around one.
+bool atomic_takes(AtomicOp op, DType dtype) {
+  const int bits = dtype_bits(dtype);
+  switch (dtype) {
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32:
+    case DType::f64: return row(op).floats;
+    default: return dtype_is_integer(dtype) && dtype != DType::index && (bits == 32 || bits == 64);
+  }
+}
+
+bool atomic_allows(AtomicOp op, MemoryOrder order) {
+  return (row(op).acquires || !acquires(order)) && (row(op).releases || !releases(order));
 }
 
 namespace {

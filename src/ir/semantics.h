@@ -30,6 +30,15 @@ DType sort_key_dtype(DType dtype);
 Expr sort_key(Arena& arena, Expr value, bool descending);
 Expr sort_value(Arena& arena, Expr key, DType dtype, bool descending);
 
+// What an atomic operation stores, of the old value and its own; nothing where that is the value itself. Which dtypes and
+// orders it takes. Two of the same kind may trade places where neither old value is asked for.
+std::optional<Op> atomic_combine(AtomicOp op);
+bool atomic_takes(AtomicOp op, DType dtype);
+bool atomic_allows(AtomicOp op, MemoryOrder order);
+bool atomic_commutes(AtomicOp op);
+inline bool acquires(MemoryOrder order) { return order == MemoryOrder::acquire || order == MemoryOrder::acq_rel; }
+inline bool releases(MemoryOrder order) { return order == MemoryOrder::release || order == MemoryOrder::acq_rel; }
+
 // How many leading extents of 1 of the reduction's source its destination does not have: 0 as programs are built, 1 where
 // the source became one slot of a ring. Nothing where the shapes do not fit.
 std::optional<size_t> reduce_leading_units(const Reduce& reduce);

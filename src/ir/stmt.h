@@ -155,6 +155,36 @@ struct Store {  // a global element out of range is dropped
   Expr value;
 };
 
+enum class AtomicOp : uint8_t { add, max, min, bit_and, bit_or, bit_xor, exchange, cas, load, store };
+enum class MemoryOrder : uint8_t { relaxed, acquire, release, acq_rel };
+enum class MemoryScope : uint8_t { device, block, system };
+
+// to = op(to, value) in one step that nothing comes between; old = what it was. A global element out of range is left
+// alone, and old is 0. Outside Parallel it happens once a block, and every thread gets the same old.
+struct Atomic {
+  AtomicOp op;
+  Access to;
+  Expr value = nullptr;     // null: of load
+  Expr expected = nullptr;  // of cas: the value is stored where the old one has these bits
+  VarId old = kNoVar;       // a let variable; kNoVar: nobody asks
+  MemoryOrder order = MemoryOrder::relaxed;
+  MemoryScope scope = MemoryScope::device;
+};
+
+// A loop with its condition evaluated before each trip, after the statements of `head`, whose lets the body sees.
+struct While {
+  Block head;
+  Expr condition;  // bool; uniform outside Parallel
+  Block body;
+};
+
+// Leaves the innermost loop, ends its trip, or ends the block's work on the kernel. Uniform outside Parallel; inside it
+// a point leaves its own loops only.
+enum class JumpKind : uint8_t { leave, next, finish };
+struct Jump {
+  JumpKind kind;
+};
+
 // Target source text with operands spliced in: $0, $1, ... name them. Code: refused unless the caller allows source.
 struct Inline {
   std::string target;  // cuda | hip | llvm
@@ -191,7 +221,8 @@ struct Group {
 };
 
 struct Stmt {
-  using Node = std::variant<Alloc, Copy, Fill, Gemm, Reduce, Fold, Scan, Pick, Sort, Parallel, For, If, Let, Store, Inline, Move, Call, Group>;
+  using Node = std::variant<Alloc, Copy, Fill, Gemm, Reduce, Fold, Scan, Pick, Sort, Parallel, For, If, While, Jump, Let,
+                            Store, Atomic, Inline, Move, Call, Group>;
   Node node;
   uint32_t ordinal = 0;    // of the tile operation it comes from; unique in the program
   uint32_t location = 0;   // index into Program::locations; 0 = unknown

@@ -40,6 +40,7 @@ class Verifier {
   bool supported(DType dtype, const std::string& what);
 
   // statements (verify_stmt.cpp)
+  bool statements(const Block& b);  // whose definitions stay
   bool block(const Block& b);
   bool stmt(const Stmt& s);
   bool legal(const Stmt& s);
@@ -58,6 +59,9 @@ class Verifier {
   bool check(const Parallel& n);
   bool check(const For& n);
   bool check(const If& n);
+  bool check(const While& n);
+  bool check(const Jump& n);
+  bool check(const Atomic& n);
   bool check(const Let& n);
   bool check(const Store& n);
   bool check(const Inline& n);
@@ -104,7 +108,8 @@ class Verifier {
   std::vector<char> written_;        // buffers that something may have written
   const Parallel* parallel_ = nullptr;
   std::vector<char> private_;  // allocated inside the Parallel
-  Dependence under_ = 0;       // of the conditions around
+  Dependence under_ = 0;       // of the conditions around, or passed on the way
+  int loops_ = 0;              // around, within the Parallel where there is one
 };
 
 }  // namespace tilert::ir

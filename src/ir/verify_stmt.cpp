@@ -41,12 +41,17 @@ static_assert(std::size(kStatements) == std::variant_size_v<Stmt::Node>);
 
 }  // namespace
 
-bool Verifier::block(const Block& b) {
-  const std::vector<char> defined = defined_, allocated = allocated_;
+bool Verifier::statements(const Block& b) {
   for (const StmtPtr& s : b) {
     if (!s) return fail("a statement is missing");
     if (!stmt(*s)) return false;
   }
+  return true;
+}
+
+bool Verifier::block(const Block& b) {
+  const std::vector<char> defined = defined_, allocated = allocated_;
+  if (!statements(b)) return false;
   defined_ = defined;
   allocated_ = allocated;
   return true;
@@ -64,7 +69,7 @@ bool Verifier::legal(const Stmt& s) {
   const StatementRow& row = kStatements[s.node.index()];
   if (!row.legal[static_cast<size_t>(stage_)]) return fail(fmt::format("{} has no place at this stage", row.name));
   if (parallel_ && !row.parallel)
-    return fail(fmt::format("{} inside parallel; a parallel body holds loads, stores, if, serial loops, var and local",
+    return fail(fmt::format("{} inside parallel; a parallel body holds loads, stores, atomic operations, if, serial and while loops, var and local",
                             row.name));
   return true;
 }
@@ -203,47 +208,14 @@ bool Verifier::check(const Parallel& n) {
     if (!define(n.vars[i], VarKind::loop, Dependence{1} << i)) return false;
   }
   parallel_ = &n;
+  const Dependence under = std::exchange(under_, 0);
+  const int loops = std::exchange(loops_, 0);  // a point leaves none of the block's
   const bool good = block(n.body);
   parallel_ = nullptr;
+  under_ = under;
+  loops_ = loops;
   for (VarId v : n.vars) defined_[v] = 0;
   return good;
-}
-
-// What a later iteration reads may have been written by an earlier one.
-void Verifier::note_loop_writes(const Block& body) {
-  for_each_stmt(body, [&](const Stmt& s) {
-    for (const BufferUse& use : buffer_uses(s))
-      if (use.write && use.buffer < written_.size()) written_[use.buffer] = 1;
-  });
-}
-
-bool Verifier::check(const For& n) {
-  if (!expr(n.begin, DType::index, "a loop's begin") || !expr(n.end, DType::index, "a loop's end")) return false;
-  if (n.step == 0) return fail("a loop's step is 0");
-  if (n.stages < 0 || n.stages > 64)
-    return fail(fmt::format("{} stages; 0 leaves the choice to the compiler, 64 is the limit", n.stages));
-  if (parallel_ && n.kind == ForKind::pipelined) return fail("a pipelined loop inside parallel; use a serial one");
-  if (!define(n.var, VarKind::loop, dependence(n.begin) | dependence(n.end))) return false;
-  const std::vector<char> before = written_;
-  note_loop_writes(n.body);
-  if (!block(n.body)) return false;
-  for (size_t b = 0; b < before.size(); ++b) written_[b] |= before[b];
-  defined_[n.var] = 0;
-  return true;
-}
-
-bool Verifier::check(const If& n) {
-  if (!expr(n.condition, DType::boolean, "the condition of if")) return false;
-  const Dependence under = under_;
-  under_ |= dependence(n.condition);
-  const std::vector<char> before = written_;
-  if (!block(n.then_body)) return false;
-  const std::vector<char> then = written_;
-  written_ = before;
-  if (!block(n.else_body)) return false;
-  for (size_t b = 0; b < then.size(); ++b) written_[b] |= then[b];
-  under_ = under;
-  return true;
 }
 
 bool Verifier::check(const Let& n) {

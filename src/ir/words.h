@@ -20,6 +20,15 @@ inline constexpr std::string_view kForWords[] = {"serial", "unrolled", "pipeline
 inline constexpr std::string_view kReduceWords[] = {"sum",    "prod",   "max",     "min",    "max_nan", "min_nan",
                                                     "absmax", "abssum", "bit_and", "bit_or", "bit_xor"};
 
+inline constexpr std::string_view kAtomicWords[] = {"add", "max", "min", "bit_and", "bit_or", "bit_xor", "exchange", "cas", "load", "store"};
+inline constexpr std::string_view kOrderWords[] = {"relaxed", "acquire", "release", "acq_rel"};
+inline constexpr std::string_view kMemoryScopeWords[] = {"device", "block", "system"};
+inline constexpr std::string_view kJumpWords[] = {"break", "continue", "return"};
+
+inline std::span<const std::string_view> words(AtomicOp) { return kAtomicWords; }
+inline std::span<const std::string_view> words(MemoryOrder) { return kOrderWords; }
+inline std::span<const std::string_view> words(MemoryScope) { return kMemoryScopeWords; }
+inline std::span<const std::string_view> words(JumpKind) { return kJumpWords; }
 inline std::span<const std::string_view> words(VarKind) { return kVarKindWords; }
 inline std::span<const std::string_view> words(Scope) { return kScopeWords; }
 inline std::span<const std::string_view> words(Direction) { return kDirectionWords; }

@@ -1,6 +1,9 @@
 // One forward walk with a state of accesses since the last barrier; loops are walked until their state is stable.
 #include "passes/barriers.h"
 
+#include <functional>
+
+#include "ir/semantics.h"
 #include "ir/visit.h"
 #include "passes/roles.h"
 #include "passes/shared_plan.h"
@@ -10,19 +13,24 @@ namespace {
 
 using namespace ir;
 
+using Update = std::pair<BufferId, AtomicOp>;  // a kind of atomic operation that nobody asks the old value of
+
 struct State {
   std::set<BufferId> reads, writes;  // since the last barrier
+  std::set<Update> updates;
   std::set<BufferId> flying;         // written by asynchronous copies that no wait has covered
   bool operator==(const State&) const = default;
   void merge(const State& o) {
     reads.insert(o.reads.begin(), o.reads.end());
     writes.insert(o.writes.begin(), o.writes.end());
+    updates.insert(o.updates.begin(), o.updates.end());
     flying.insert(o.flying.begin(), o.flying.end());
   }
 };
 
 struct Effects {
   std::set<BufferId> reads, writes, async;
+  std::set<Update> updates;
   bool waits = false;
 };
 
@@ -44,6 +52,11 @@ class Inserter {
     for (const StmtPtr& s : in) {
       if (const auto* loop = std::get_if<For>(&s->node); loop && has_groups(loop->body)) {
         out.push_back(walk_loop(s, *loop, state));
+      } else if (const auto* again = std::get_if<While>(&s->node); again && (has_groups(again->head) || has_groups(again->body))) {
+        out.push_back(walk_while(s, *again, state));
+      } else if (std::holds_alternative<Jump>(s->node)) {
+        if (!exits_.empty()) exits_.back().merge(state);  // what stands behind the loop follows this too
+        out.push_back(s);
       } else if (const auto* branch = std::get_if<If>(&s->node); branch && (has_groups(branch->then_body) || has_groups(branch->else_body))) {
         before(first_effects(branch->then_body), state, out);
         before(first_effects(branch->else_body), state, out);
@@ -63,34 +76,59 @@ class Inserter {
     return out;
   }
 
-  StmtPtr walk_loop(const StmtPtr& s, const For& loop, State& state) {
-    // The body starts after what stands before the loop, or after itself: the state at its head is the union.
-    State head = state;
+  // A trip starts after what stands before the loop, or after a trip: the state at its head is the union. Returns what
+  // jumps out of the loop bring.
+  State stable(State& head, const std::function<void(State&)>& trip) {
     for (;;) {
       State tail = head;
-      walk(loop.body, tail);
+      exits_.emplace_back();
+      trip(tail);
+      State left = std::move(exits_.back());
+      exits_.pop_back();
       State joined = head;
       joined.merge(tail);
-      if (joined == head) break;
+      if (joined == head) return left;
       head = joined;
     }
+  }
+
+  StmtPtr walk_loop(const StmtPtr& s, const For& loop, State& state) {
     For result = loop;
-    State tail = head;
-    result.body = walk(loop.body, tail);
-    state = head;
+    State tail;
+    const State left = stable(state, [&](State& trip) {
+      result.body = walk(loop.body, trip);
+      tail = trip;
+    });
     state.merge(tail);
+    state.merge(left);
+    return make_stmt(std::move(result), s->ordinal, s->location);
+  }
+
+  StmtPtr walk_while(const StmtPtr& s, const While& loop, State& state) {
+    While result = loop;
+    State behind;  // where the condition does not hold
+    const State left = stable(state, [&](State& trip) {
+      result.head = walk(loop.head, trip);
+      behind = trip;
+      result.body = walk(loop.body, trip);
+    });
+    state = behind;
+    state.merge(left);
     return make_stmt(std::move(result), s->ordinal, s->location);
   }
 
   // Leaf groups contain no barriers and are one unit; control flow that holds groups is walked.
   static bool has_groups(const Block& block) {
     bool found = false;
-    for_each_stmt(block, [&](const Stmt& s) { found |= std::holds_alternative<Group>(s.node) || is_sync(s); });
+    for_each_stmt(block, [&](const Stmt& s) {
+      found |= std::holds_alternative<Group>(s.node) || std::holds_alternative<Jump>(s.node) || is_sync(s);
+    });
     return found;
   }
   static void clear(State& state) {
     state.reads.clear();
     state.writes.clear();
+    state.updates.clear();
   }
   static bool is_barrier(const Stmt& s) {
     const auto* c = std::get_if<Call>(&s.node);
@@ -106,6 +144,10 @@ class Inserter {
     Effects effects;
     const auto add = [&](const Stmt& s) {
       if (const auto* c = std::get_if<Call>(&s.node)) return call_effects(*c, effects);
+      if (const auto* a = std::get_if<Atomic>(&s.node); a && a->old == kNoVar && atomic_commutes(a->op)) {
+        effects.updates.insert({a->to.buffer, a->op});
+        return;
+      }
       for (const BufferUse& use : buffer_uses(s)) {
         if (!handed_on(use.buffer) || std::holds_alternative<Alloc>(s.node)) continue;
         if (use.read) effects.reads.insert(use.buffer);
@@ -131,6 +173,7 @@ class Inserter {
       if (row.arguments[i] == 'S' || row.arguments[i] == 'G') effects.reads.insert(id);
       if (row.arguments[i] == 'D') effects.writes.insert(id);
       if (row.arguments[i] == 'A') effects.async.insert(id);
+      if (row.arguments[i] == 'U') effects.updates.insert({id, AtomicOp::add});
     }
   }
 
@@ -142,6 +185,7 @@ class Inserter {
       all.reads.insert(e.reads.begin(), e.reads.end());
       all.writes.insert(e.writes.begin(), e.writes.end());
       all.async.insert(e.async.begin(), e.async.end());
+      all.updates.insert(e.updates.begin(), e.updates.end());
     }
     return all;
   }
@@ -166,10 +210,26 @@ class Inserter {
     return false;
   }
 
+  // Atomic operations of one kind go together; of two kinds, or beside plain accesses, they have an order.
+  bool meets(const std::set<Update>& a, const std::set<Update>& b) const {
+    for (const Update& x : a)
+      for (const Update& y : b)
+        if (x.second != y.second && overlap(x.first, y.first)) return true;
+    return false;
+  }
+  static std::set<BufferId> buffers(const std::set<Update>& updates) {
+    std::set<BufferId> out;
+    for (const Update& u : updates) out.insert(u.first);
+    return out;
+  }
+
   void before(const Effects& e, State& state, Block& out) const {
-    const bool conflict = meets(e.reads, state.writes) || meets(e.writes, state.writes) || meets(e.writes, state.reads) ||
-                          meets(e.async, state.writes) || meets(e.async, state.reads);
-    if (!conflict) return;
+    const std::set<BufferId> updated = buffers(state.updates), updates = buffers(e.updates);
+    const bool plain = meets(e.reads, state.writes) || meets(e.writes, state.writes) || meets(e.writes, state.reads) ||
+                       meets(e.async, state.writes) || meets(e.async, state.reads);
+    const bool atomic = meets(e.updates, state.updates) || meets(updates, state.reads) || meets(updates, state.writes) ||
+                        meets(e.reads, updated) || meets(e.writes, updated) || meets(e.async, updated);
+    if (!plain && !atomic) return;
     out.push_back(make_stmt(barrier()));
     clear(state);
   }
@@ -187,6 +247,7 @@ class Inserter {
   static void apply(const Effects& e, State& state) {
     state.reads.insert(e.reads.begin(), e.reads.end());
     state.writes.insert(e.writes.begin(), e.writes.end());
+    state.updates.insert(e.updates.begin(), e.updates.end());
     if (e.waits) {
       state.writes.insert(state.flying.begin(), state.flying.end());
       state.flying.clear();
@@ -197,6 +258,7 @@ class Inserter {
   const Program& program_;
   const RolePlan& roles_;
   std::set<uint32_t> ahead_;  // copies of rings
+  std::vector<State> exits_;  // of the loops around: what jumps out of them bring
 };
 
 }  // namespace

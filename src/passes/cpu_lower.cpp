@@ -9,6 +9,7 @@
 #include "passes/cpu_lowering.h"
 #include "passes/expand.h"
 #include "passes/hints.h"
+#include "passes/structure.h"
 
 namespace tilert::passes {
 
@@ -102,7 +103,7 @@ Status CpuLowering::lower(const StmtPtr& stmt, Out& out) {
   ordinal_ = stmt->ordinal;
   for (const BufferUse& use : buffer_uses(*stmt)) {
     if (std::holds_alternative<Let>(stmt->node) || std::holds_alternative<Store>(stmt->node) ||
-        std::holds_alternative<Inline>(stmt->node))
+        std::holds_alternative<Inline>(stmt->node) || std::holds_alternative<Atomic>(stmt->node))
       tile(use.buffer);
   }
   const auto refused = [&](const char* what) -> Status {
@@ -124,6 +125,15 @@ Status CpuLowering::lower(const StmtPtr& stmt, Out& out) {
           [&](const Parallel& n) { return lower_parallel(n, out); },
           [&](const For& n) { return lower_for(stmt, n, out); },
           [&](const If& n) { return lower_if(n, out); },
+          [&](const While& n) { return lower_while(n, out); },
+          [&](const Jump&) -> Status {
+            emit(out, stmt);
+            return {};
+          },
+          [&](const Atomic&) -> Status {
+            emit(out, stmt);
+            return {};
+          },
           [&](const Let&) -> Status {
             emit(out, stmt);
             return {};
@@ -176,6 +186,17 @@ Status CpuLowering::lower_plain_for(const For& loop, Out& out) {
   return {};
 }
 
+Status CpuLowering::lower_while(const While& loop, Out& out) {
+  CpuWhile result{prover_.simplify(loop.condition), {}, {}};
+  {
+    arith::FactsScope scope(facts_);
+    TILERT_ASSIGN(result.head, lower(loop.head));
+    TILERT_ASSIGN(result.body, lower(loop.body));
+  }
+  emit(out, std::move(result));
+  return {};
+}
+
 Status CpuLowering::lower_if(const If& n, Out& out) {
   const Expr condition = prover_.simplify(n.condition);
   CpuIf result{condition, {}, {}};
@@ -213,7 +234,8 @@ void place_large_locals(const Program& program, CpuKernel& kernel) {
 Result<CpuProgram> cpu_lower(Module module, const PassContext& context, int lanes) {
   TILERT_ASSIGN(Module taken, take_hints(std::move(module), context));
   TILERT_ASSIGN(Module expanded, expand(std::move(taken), context));
-  TILERT_ASSIGN(Module contracted, contract(std::move(expanded), context));
+  TILERT_ASSIGN(Module structured, structure(std::move(expanded), context));
+  TILERT_ASSIGN(Module contracted, contract(std::move(structured), context));
   TILERT_ASSIGN(Module judged, judge_hints(std::move(contracted), context));
   CpuProgram out{std::move(judged), {}};
   for (size_t i = 0; i < out.module.program.kernels.size(); ++i) {

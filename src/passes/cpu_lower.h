@@ -15,7 +15,8 @@ namespace tilert::passes {
 struct CpuStmt;
 using CpuBlock = std::vector<CpuStmt>;
 
-// Loops over elements, the last one in vectors of `lanes`; the body holds Let, Store, If, serial For and Alloc only.
+// Loops over elements, the last one in vectors of `lanes`; the body holds Let, Store, Atomic, If, serial For,
+// While, Jump and Alloc only.
 struct CpuLoops {
   std::vector<ir::VarId> vars;
   std::vector<ir::Expr> begins, ends;
@@ -54,13 +55,18 @@ struct CpuFor {
   ir::For loop;  // its body is empty
   CpuBlock body;
 };
+struct CpuWhile {
+  ir::Expr condition;  // evaluated after `head`, before `body`
+  CpuBlock head, body;
+};
 struct CpuIf {
   ir::Expr condition;
   CpuBlock then_body, else_body;
 };
 
 struct CpuStmt {
-  std::variant<CpuLoops, CpuRowReduce, CpuGemm, CpuFor, CpuIf, ir::StmtPtr> node;  // StmtPtr: Let or Store of the block
+  // StmtPtr: Let, Store, Atomic, Jump or Inline of the block.
+  std::variant<CpuLoops, CpuRowReduce, CpuGemm, CpuFor, CpuWhile, CpuIf, ir::StmtPtr> node;
   uint32_t ordinal = 0;
   std::string comment;
 };

@@ -76,6 +76,7 @@ bool CpuLowering::vector_body(const Block& body, VarId lane, std::set<VarId>& va
               if (n.step > 0) facts_.bound_loop(program_.var(n.var), n.begin, n.end);
               return vector_body(n.body, lane, varying, inner, locals);
             },
+            [&](const Jump&) { return true; },  // under conditions that hold for all lanes alike
             [&](const auto&) { return false; },
         },
         s->node);
@@ -99,7 +100,8 @@ Status CpuLowering::lower_parallel(const Parallel& parallel, Out& out) {
     for (const BufferUse& use : buffer_uses(s)) tile(use.buffer);
     supported = supported && (std::holds_alternative<Let>(s.node) || std::holds_alternative<Store>(s.node) ||
                               std::holds_alternative<If>(s.node) || std::holds_alternative<For>(s.node) ||
-                              std::holds_alternative<Alloc>(s.node));
+                              std::holds_alternative<Alloc>(s.node) || std::holds_alternative<While>(s.node) ||
+                              std::holds_alternative<Jump>(s.node) || std::holds_alternative<Atomic>(s.node));
   });
   if (!supported)
     return make_error(Code::kUnsupported, "operation {}: inside parallel, a CPU takes scalar statements, if and for only", ordinal_);

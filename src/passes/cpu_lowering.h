@@ -34,6 +34,7 @@ class CpuLowering {
   Status lower_parallel(const ir::Parallel& parallel, Out& out);
   Status lower_for(const ir::StmtPtr& stmt, const ir::For& loop, Out& out);
   Status lower_plain_for(const ir::For& loop, Out& out);
+  Status lower_while(const ir::While& loop, Out& out);
   Status lower_if(const ir::If& n, Out& out);
 
   // cpu_lower_copy.cpp

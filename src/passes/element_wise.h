@@ -36,6 +36,7 @@ class ElementWise {
   void stage_mismatched();
   void reload_written();
   void plan_vectors();
+  const ir::Access* moved(const ir::Stmt& s) const;
   int64_t access_width(size_t position, int64_t limit);
   bool moves_whole(const ir::Access& access, int64_t width, ir::Scope scope);
   // Whether the body reads memory that it writes: copies of an iteration would read what the first of them wrote.
@@ -56,6 +57,16 @@ class ElementWise {
   ir::Access fragment_access(const ir::Access& access);
   void let(const ir::Stmt* s, const ir::Let& l);
   void store(const ir::Stmt* s, const ir::Store& st);
+  // lower_early.cpp
+  void find_early();
+  bool is_late(const std::vector<ir::Expr>& indices) const;
+  void read_early();
+  // lower_atomic.cpp
+  bool asks_old_value() const;
+  ir::Expr owner();  // true on the thread whose effects on memory count; null: on each
+  int64_t most_added(const ir::Atomic& n) const;
+  void atomic(const ir::Stmt* s, const ir::Atomic& n);
+  void add_vector(const ir::Atomic& n, const ir::Access& at, ir::BufferId box);
 
   Lower& low_;
   const ir::Parallel& loop_;
@@ -73,6 +84,8 @@ class ElementWise {
   std::vector<Vector> vectors_;                    // reads and writes moved as vectors, in program order
   int64_t vector_ = 1;
   bool once_ = false;                              // only the first of the threads that hold copies runs the body
+  std::set<ir::VarId> defined_, late_;             // variables of the body; those that no vector's place may use
+  std::vector<const ir::Let*> early_;              // the others, in order
   std::unordered_map<ir::VarId, ir::Expr> env_;    // the loop's variables in this iteration
   ir::Expr register_ = nullptr, inner_ = nullptr;
 };

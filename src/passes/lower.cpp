@@ -347,6 +347,8 @@ Status Lower::statement(const StmtPtr& s) {
             TILERT_TRY(std::move(first));
             return second;
           },
+          [&](const While& w) { return while_loop(w); },
+          [&](const Atomic& a) { return uniform_atomic(a); },
           [&](const Let& l) { return uniform_let(l); },
           [&](const Store& st) { return uniform_store(st); },
           [&](const Inline& i) { return inline_source(i); },

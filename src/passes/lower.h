@@ -15,6 +15,9 @@ namespace tilert::passes {
 
 Result<Module> lower(Module module, const PassContext& context);
 
+// Whether a loop's body holds an atomic operation that orders what stands around it.
+bool is_ordered(const ir::Block& body);
+
 // Arguments of primitives.
 ir::CallArg value_arg(ir::Expr e);
 ir::CallArg address_arg(ir::Access at);
@@ -89,6 +92,7 @@ class Lower {
   // A fragment to a row-major flat buffer and back.
   void spill(ir::BufferId fragment, ir::BufferId flat);
   void reload(ir::BufferId fragment, ir::BufferId flat);
+  void block_barrier();
   arith::Facts& facts() { return module_.facts; }
   std::string comment(const char* what) const;
 
@@ -119,6 +123,8 @@ class Lower {
   Status kernel_with_roles(const ir::Kernel& kernel);
   Status uniform_let(const ir::Let& let);
   Status uniform_store(const ir::Store& store);
+  Status uniform_atomic(const ir::Atomic& atomic);
+  Status while_loop(const ir::While& loop);
   Status inline_source(const ir::Inline& source);
 
   Module& module_;

@@ -17,15 +17,20 @@ namespace tilert::passes {
 using namespace ir;
 
 ElementWise::ElementWise(Lower& lower, const Parallel& loop, const FragmentMap& map, std::string comment, ElementBounds bounds)
-    : low_(lower), loop_(loop), map_(map), comment_(std::move(comment)), bounds_(std::move(bounds)) {}
+    : low_(lower), loop_(loop), map_(map), comment_(std::move(comment)), bounds_(std::move(bounds)) {
+  find_early();
+}
 
 Status ElementWise::run() {
-  once_ = low_.is_first_replica(map_) != nullptr && updates_memory();
+  once_ = low_.is_first_replica(map_) != nullptr && (updates_memory() || asks_old_value());
   if (once_) TILERT_TRY(check_locals());
   match_fragments();
   stage_mismatched();
   plan_vectors();
+  const bool ordered = is_ordered(loop_.body);
+  if (ordered) low_.block_barrier();
   low_.group(comment_, [&] { loop_over_registers(); });
+  if (ordered) low_.block_barrier();
   reload_written();
   return {};
 }
@@ -96,19 +101,27 @@ void ElementWise::plan_vectors() {
   limit = std::min<int64_t>(limit, 16);
   while (limit > 1 && loop_.extents[static_cast<size_t>(last)] % limit != 0) limit /= 2;
   std::vector<int64_t> widths;
+  if (is_ordered(loop_.body)) return;
   for (size_t i = 0; i < loop_.body.size(); ++i) widths.push_back(access_width(i, limit));
   for (int64_t width : widths) vector_ = std::max(vector_, width);
   for (size_t i = 0; i < widths.size() && vector_ > 1; ++i)
     if (widths[i] == vector_) vectors_.push_back({loop_.body[i].get(), kNoBuffer});
 }
 
+// The element that a statement moves between memory and registers: read, stored, or added to.
+const Access* ElementWise::moved(const Stmt& s) const {
+  if (const auto* let = std::get_if<Let>(&s.node)) return let->value ? nullptr : &let->read;
+  if (const auto* store = std::get_if<Store>(&s.node)) return &store->to;
+  const auto* atomic = std::get_if<Atomic>(&s.node);
+  return atomic && most_added(*atomic) > 1 ? &atomic->to : nullptr;
+}
+
 int64_t ElementWise::widest() {
   int64_t width = 0;
   for (const StmtPtr& s : loop_.body) {
-    const auto* let = std::get_if<Let>(&s->node);
-    const auto* store = std::get_if<Store>(&s->node);
-    if (!store && (!let || let->value)) continue;
-    const Access& access = store ? store->to : let->read;
+    const Access* const at = moved(*s);
+    if (!at) continue;
+    const Access& access = *at;
     const Buffer& b = low_.program().buffer(access.buffer);
     if ((b.scope != Scope::global && b.scope != Scope::shared) || access.indices.empty()) continue;
     if (!uses_var(access.indices.back(), loop_.vars.back())) continue;
@@ -128,17 +141,17 @@ ElementWise::Vector* ElementWise::vector_of(const Stmt* s) {
 // Elements that the memory access of statement `position` moves at once; 1 where it is none or may not be widened.
 int64_t ElementWise::access_width(size_t position, int64_t limit) {
   const Stmt& s = *loop_.body[position];
-  const auto* let = std::get_if<Let>(&s.node);
-  const auto* store = std::get_if<Store>(&s.node);
-  if (!store && (!let || let->value)) return 1;
-  const Access& access = store ? store->to : let->read;
+  const Access* const at = moved(s);
+  if (!at) return 1;
+  const Access& access = *at;
+  const bool writes = !std::holds_alternative<Let>(s.node);
   const Scope scope = low_.program().buffer(access.buffer).scope;
   if ((scope != Scope::global && scope != Scope::shared) || access.indices.empty()) return 1;
   // A read is moved before the body, a write behind it: nothing else may touch the buffer.
   for (size_t i = 0; i < loop_.body.size(); ++i) {
     if (i == position) continue;
     for (const BufferUse& use : buffer_uses_deep(*loop_.body[i]))
-      if (low_.same_memory(use.buffer, access.buffer) && (use.write || store)) return 1;
+      if (low_.same_memory(use.buffer, access.buffer) && (use.write || writes)) return 1;
   }
   for (int64_t width = limit; width > 1; width /= 2)
     if (moves_whole(access, width, scope)) return width;
@@ -150,6 +163,7 @@ bool ElementWise::moves_whole(const Access& access, int64_t width, Scope scope) 
   const Buffer& b = low_.program().buffer(access.buffer);
   const VarId last_var = loop_.vars.back();
   const int64_t chunk = std::min<int64_t>(width, 16 / dtype_bytes(b.dtype));
+  if (is_late(access.indices)) return false;
   for (size_t d = 0; d + 1 < access.indices.size(); ++d)
     if (uses_var(access.indices[d], last_var)) return false;
   const auto linear = arith::linear_in(arena, access.indices.back(), last_var);
@@ -166,33 +180,6 @@ bool ElementWise::moves_whole(const Access& access, int64_t width, Scope scope) 
   for (size_t d = 0; d + 1 < access.indices.size(); ++d)
     if (!multiple(b.strides[d], chunk)) return false;
   return true;
-}
-
-bool ElementWise::updates_memory() const {
-  std::vector<BufferUse> uses;
-  for (const StmtPtr& s : loop_.body)
-    for (const BufferUse& use : buffer_uses_deep(*s)) uses.push_back(use);
-  return std::any_of(uses.begin(), uses.end(), [&](const BufferUse& a) {
-    const Scope scope = low_.program().buffer(a.buffer).scope;
-    if (!a.write || (scope != Scope::shared && scope != Scope::global)) return false;
-    return std::any_of(uses.begin(), uses.end(), [&](const BufferUse& b) { return b.read && low_.same_memory(a.buffer, b.buffer); });
-  });
-}
-
-// What every thread keeps for itself cannot come from a body that one thread alone runs.
-Status ElementWise::check_locals() const {
-  std::set<BufferId> own;
-  Status status;
-  for_each_stmt(loop_.body, [&](const Stmt& s) {
-    if (const auto* alloc = std::get_if<Alloc>(&s.node)) own.insert(alloc->buffer);
-    const auto* store = std::get_if<Store>(&s.node);
-    if (!store || !status || own.count(store->to.buffer)) return;
-    const Scope scope = low_.program().buffer(store->to.buffer).scope;
-    if (scope != Scope::scalar && scope != Scope::local) return;
-    status = make_error(Code::kUnsupported, "{}: a loop that reads and writes the same memory also writes a var or local from "
-                        "outside: write it in a loop of its own, or use a shared tile", describe(low_.program(), s));
-  });
-  return status;
 }
 
 void ElementWise::loop_over_registers() {
@@ -251,9 +238,10 @@ Expr ElementWise::safe_value(const Access& access) {
 }
 
 void ElementWise::load_vectors() {
+  read_early();
   for (auto& [stmt, box] : vectors_) {
     const auto* let = std::get_if<Let>(&stmt->node);
-    const Access& access = let ? let->read : std::get<Store>(stmt->node).to;
+    const Access& access = *moved(*stmt);
     box = low_.registers(low_.program().buffer(access.buffer).dtype, vector_, "vector");
     if (!let) continue;
     const auto indices = values(access.indices);
@@ -273,12 +261,16 @@ void ElementWise::load_vectors() {
 
 void ElementWise::store_vectors() {
   for (const auto& [stmt, box] : vectors_) {
-    const auto* store = std::get_if<Store>(&stmt->node);
-    if (!store) continue;
-    const auto indices = values(store->to.indices);
-    Expr condition = arith::logical_and(low_.arena(), inside_extents(), bounds_condition(store->to, indices));
+    if (std::holds_alternative<Let>(stmt->node)) continue;
+    const Access& to = *moved(*stmt);
+    const auto indices = values(to.indices);
+    Expr condition = arith::logical_and(low_.arena(), inside_extents(), bounds_condition(to, indices));
     condition = arith::logical_and(low_.arena(), low_.is_first_replica(map_), condition);
-    low_.when(condition, [&] { low_.move(low_.memory_access(store->to.buffer, indices), {box, {low_.index(0)}}, vector_); });
+    low_.when(condition, [&] {
+      const Access at = low_.memory_access(to.buffer, indices);
+      if (const auto* added = std::get_if<Atomic>(&stmt->node)) add_vector(*added, at, box);
+      else low_.move(at, {box, {low_.index(0)}}, vector_);
+    });
   }
 }
 
@@ -291,6 +283,14 @@ void ElementWise::statement(const StmtPtr& s) {
                  [&](const Alloc& a) { low_.emit(Alloc{a.buffer}); },
                  [&](const Let& l) { let(s.get(), l); },
                  [&](const Store& st) { store(s.get(), st); },
+                 [&](const Atomic& a) { atomic(s.get(), a); },
+                 [&](const While& w) {
+                   While inner;
+                   inner.head = low_.collect([&] { block(w.head); });
+                   inner.condition = value(w.condition);
+                   inner.body = low_.collect([&] { block(w.body); });
+                   low_.emit(std::move(inner));
+                 },
                  [&](const If& i) {
                    Block then_body = low_.collect([&] { block(i.then_body); });
                    Block else_body = low_.collect([&] { block(i.else_body); });
@@ -375,7 +375,7 @@ void ElementWise::store(const Stmt* s, const Store& st) {
   if (scope == Scope::scalar || scope == Scope::local) return low_.store(low_.memory_access(st.to.buffer, values(st.to.indices)), v);
   // Memory: once, by the first of the threads that hold copies of this iteration.
   const auto indices = values(st.to.indices);
-  Expr condition = arith::logical_and(low_.arena(), once_ ? nullptr : low_.is_first_replica(map_), bounds_condition(st.to, indices));
+  Expr condition = arith::logical_and(low_.arena(), owner(), bounds_condition(st.to, indices));
   const Access at = scope == Scope::fragment ? fragment_access(st.to) : low_.memory_access(st.to.buffer, indices);
   low_.when(condition, [&] { low_.store(at, v); });
 }

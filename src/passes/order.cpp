@@ -12,6 +12,7 @@
 #include "passes/roles.h"
 #include "passes/select.h"
 #include "passes/shared_plan.h"
+#include "passes/structure.h"
 #include "support/immortal.h"
 
 namespace tilert::passes {
@@ -23,6 +24,7 @@ const std::vector<Pass>& gpu_passes() {
       {"raster", raster, Stage::specialized},
       {"expand", expand, Stage::specialized},
       {"select", select, Stage::specialized},
+      {"structure", structure, Stage::specialized},
       {"plan_roles", plan_roles, Stage::specialized},
       {"bound_registers", bound_registers, Stage::specialized},
       {"partial_sums", partial_sums, Stage::specialized},

@@ -26,6 +26,7 @@ bool only_scales(const Parallel& loop, BufferId f) {
   for (const StmtPtr& s : loop.body) {
     const auto* let = std::get_if<Let>(&s->node);
     const auto* store = std::get_if<Store>(&s->node);
+    if (std::holds_alternative<Atomic>(s->node)) return false;  // what it returns differs from part to part
     if (let && !let->value && let->read.buffer == f) {
       if (read != kNoVar) return false;
       read = let->var;

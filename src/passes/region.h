@@ -2,6 +2,8 @@
 #pragma once
 
 #include "ir/program.h"
+#include "ir/semantics.h"
+#include "ir/visit.h"
 
 namespace tilert::passes {
 
@@ -20,6 +22,16 @@ inline bool may_overlap(const ir::Program& program, ir::BufferId a, ir::BufferId
   const ir::Buffer &x = program.buffer(a), &y = program.buffer(b);
   return a == b || (x.scope == ir::Scope::global && y.scope == ir::Scope::global &&
                     (x.parameter == y.parameter || (x.may_alias && y.may_alias)));
+}
+
+// Whether the block waits for what other blocks write: nothing behind an acquire may be read before it.
+inline bool orders_blocks(const ir::Block& body) {
+  bool found = false;
+  ir::for_each_stmt(body, [&](const ir::Stmt& s) {
+    const auto* a = std::get_if<ir::Atomic>(&s.node);
+    found |= a && ir::acquires(a->order);
+  });
+  return found;
 }
 
 }  // namespace tilert::passes

@@ -22,6 +22,8 @@ class RingRewriter {
         for (StmtPtr& r : rewrite_loop(s, *loop)) out.push_back(std::move(r));
       } else if (const auto* branch = std::get_if<If>(&s->node)) {
         out.push_back(make_stmt(If{branch->condition, block(branch->then_body), block(branch->else_body)}, s->ordinal, s->location));
+      } else if (const auto* again = std::get_if<While>(&s->node)) {
+        out.push_back(make_stmt(While{block(again->head), again->condition, block(again->body)}, s->ordinal, s->location));
       } else {
         out.push_back(s);
       }

@@ -76,6 +76,7 @@ LoopFacts collect(const For& loop) {
   for_each_stmt(loop.body, [&](const Stmt& s) {
     if (const auto* let = std::get_if<Let>(&s.node)) facts.defined.insert(let->var);
     if (const auto* inner = std::get_if<For>(&s.node)) facts.defined.insert(inner->var);
+    if (const auto* atomic = std::get_if<Atomic>(&s.node)) facts.defined.insert(atomic->old);
   });
   return facts;
 }
@@ -94,9 +95,19 @@ int recommended_stages(int64_t ring_bytes, int64_t other_bytes, int64_t limit) {
   return 1;
 }
 
+// What the program says of copies under a condition or behind a jump that became one.
+std::string nested_copies(const For& loop) {
+  bool top = false, nested = false;
+  for (const StmtPtr& s : loop.body) top |= std::holds_alternative<Copy>(s->node);
+  for_each_stmt(loop.body, [&](const Stmt& s) { nested |= std::holds_alternative<Copy>(s.node); });
+  return nested && !top ? "its copies stand under a condition" : "";
+}
+
 RingPlan plan_loop(const Module& module, const Kernel& kernel, const For& loop, const PassContext& context) {
   RingPlan plan;
   const Program& program = module.program;
+  if (orders_blocks(loop.body)) return {1, {}, "it waits for other blocks, which copies that run ahead would not"};
+  plan.reason = nested_copies(loop);
   const LoopFacts facts = collect(loop);
   int64_t ring_bytes = 0, other_bytes = 0;
   for (size_t i = 0; i < loop.body.size(); ++i) {

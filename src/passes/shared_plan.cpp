@@ -31,6 +31,10 @@ class Lifetimes {
       if (const auto* loop = std::get_if<For>(&s->node)) {
         walk(loop->body);
         stretch(*s, begin, clock_++);
+      } else if (const auto* again = std::get_if<While>(&s->node)) {
+        walk(again->head);
+        walk(again->body);
+        stretch(*s, begin, clock_++);
       } else if (const auto* branch = std::get_if<If>(&s->node)) {
         walk(branch->then_body);
         walk(branch->else_body);

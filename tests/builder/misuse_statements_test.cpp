@@ -38,6 +38,8 @@ INSTANTIATE_TEST_SUITE_P(
                           tilert_expr i;
                           k.b.begin_serial(TILERT_LOOP_SERIAL, {}, k.i(5), {}, &i);
                           k.fill(k.at(k.s, {k.op(TILERT_OP_MUL, {i, k.lit(2)}), k.i(0)}, {k.i(2), k.i(64)}), k.num(1));
+                          k.b.at("user.cc", 50, nullptr);
+                          k.b.end_serial();  // a break might still have come
                         }},
                     Row{"element_leaves_tile",
                         {"dim 1 of f has 64 elements, but 1 from offset 1 to 64 is used"},

@@ -33,6 +33,7 @@ void Races::begin_launch() {
 
 void Races::begin_cluster(size_t threads) {
   if (++cluster_ == 0) cluster_ = 1;
+  acquired_ = false;
   components_ = static_cast<uint32_t>(threads);
   words_.clear();
   clocks_.assign(threads, {});
@@ -108,7 +109,7 @@ std::string Races::describe(const Mark& mark, const char* did) const {
 std::string Races::note(Byte& byte, const Clock& clock, uint32_t component, uint32_t time, bool write, Proxy proxy, int site, bool global) {
   if (global && byte.cluster != cluster_) {
     const bool other_wrote = byte.cluster && byte.write.time, other_read = byte.cluster && byte.reads[0].time;
-    if (other_wrote || (write && other_read)) return "another block also uses it, without an order: it was written or read at " + place(other_wrote ? byte.write.site : byte.reads[0].site);
+    if (!acquired_ && (other_wrote || (write && other_read))) return "another block also uses it, without an order: it was written or read at " + place(other_wrote ? byte.write.site : byte.reads[0].site);
     byte = Byte();
     byte.cluster = cluster_;
   }

@@ -43,6 +43,8 @@ class Races {
   void release(const Thread& thread, const void* word) { release(thread, words_[word]); }
   void acquire(const Thread& thread, const void* word) { acquire(thread, words_[word]); }
   void proxy_fence(const Thread& thread);
+  // The block under way has acquired: what blocks before it wrote has an order. Which of them released is not looked at.
+  void acquired() { acquired_ = true; }
   bool knows(const Thread& thread, uint32_t component, uint32_t time) const { return at(clocks_[number(thread)].seen, component) >= time; }
   Clock clock(const Thread& thread) const { return clocks_[number(thread)]; }
   uint32_t time(const Thread& thread) const { return clocks_[number(thread)].seen[number(thread)]; }
@@ -88,6 +90,7 @@ class Races {
   uint32_t turn_ = 0;          // for replacing reads
   uint16_t cluster_ = 0;
   std::unordered_map<const void*, Clock> words_;  // what was released through each
+  bool acquired_ = false;
   std::vector<std::vector<Byte>> shared_;  // by block
   std::unordered_map<uintptr_t, std::unique_ptr<Byte[]>> global_;  // by page of 256 bytes
 };

@@ -35,6 +35,11 @@ void tlemu_wait_at_least(const uint32_t* word, uint32_t least, int line);
 void tlemu_set_word(uint32_t* word, uint32_t value, int line);
 uint32_t tlemu_shuffle_xor(uint32_t value, int mask, int line);
 
+// The atomic instruction of that name ("add.f32", "cas", "ld", ...) on `bytes` bytes; old, operand and expected may be null.
+// where: 0 shared memory, else global.
+void tlemu_fence(void);
+void tlemu_atomic(const char* op, const void* at, void* old, const void* operand, const void* expected, int bytes, int where);
+
 void tlemu_cp_async(void* to, const void* from, int bytes, int valid, int line);
 void tlemu_cp_async_commit(int line);
 void tlemu_cp_async_wait(int pending, int line);

@@ -269,3 +269,32 @@ template <class T, int N>
 TL_DEV void tl_cast_pack(tl_u32 (&r)[N], const float (&x)[2 * N]) {
   for (int i = 0; i < N; ++i) r[i] = tl_pack(tl_from_float<T>(x[2 * i]), tl_from_float<T>(x[2 * i + 1]));
 }
+
+//@ TL_ATOM
+#define TL_ATOM(op, c, y, p, x) tlemu_atomic(op, (p), &(y), &(x), nullptr, static_cast<int>(sizeof(y)), W)
+
+//@ TL_RED
+#define TL_RED(op, c, p, x) tlemu_atomic(op, (p), nullptr, &(x), nullptr, static_cast<int>(sizeof(x)), W)
+
+//@ TL_COMPARE_AND_SWAP
+#define TL_COMPARE_AND_SWAP(op, c, y, p, e, x) tlemu_atomic("cas", (p), &(y), &(x), &(e), static_cast<int>(sizeof(y)), W)
+
+//@ TL_LOAD
+#define TL_LOAD(order, type, c, y, p) tlemu_atomic("ld." order, (p), &(y), nullptr, nullptr, static_cast<int>(sizeof(y)), W)
+
+//@ TL_STORE
+#define TL_STORE(order, type, c, p, x) tlemu_atomic("st", (p), nullptr, &(x), nullptr, static_cast<int>(sizeof(x)), W)
+
+//@ tl_fence
+// Threads run one at a time and see all that was done: only what may race with other blocks changes.
+template <int S>
+TL_DEV void tl_fence() { tlemu_fence(); }
+
+//@ tl_red_add_vector
+template <int N, class T>
+TL_DEV void tl_red_add_vector(T* p, T (&x)[N], int line = __builtin_LINE()) {
+  tlemu_vector(p, N * static_cast<int>(sizeof(T)), line);
+  for (int i = 0; i < N; ++i)
+    tlemu_atomic(sizeof(T) == 4 ? "add.f32" : tl_same<T, tl_f16>::value ? "add.noftz.f16" : "add.noftz.bf16", p + i, nullptr, x + i,
+                 nullptr, static_cast<int>(sizeof(T)), 1);
+}

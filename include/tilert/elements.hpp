@@ -1,0 +1,142 @@
+// The builder's calls on elements that an index or a draw picks: atomic operations, gather, scatter, transposing copies, random
+// numbers. tl::Builder is one of these. Use through tilert.hpp.
+#ifndef TILERT_ELEMENTS_HPP_
+#define TILERT_ELEMENTS_HPP_
+
+#include <array>
+#include <initializer_list>
+
+#include "tilert/options.hpp"
+#include "tilert/values.hpp"
+
+namespace tl {
+namespace detail {
+
+class ElementCalls {
+ public:
+  // Four random values; another counter or stream is another draw. Bits are uint32, uniform ones f32 in [0, 1).
+  std::array<Expr, 4> random_bits(const Expr& seed, const Expr& counter, const Expr& stream = 0, Here here = Here::at()) {
+    return random(TILERT_RANDOM_BITS, seed, counter, stream, here);
+  }
+  std::array<Expr, 4> random_uniform(const Expr& seed, const Expr& counter, const Expr& stream = 0, Here here = Here::at()) {
+    return random(TILERT_RANDOM_UNIFORM, seed, counter, stream, here);
+  }
+  std::array<Expr, 4> random_normal(const Expr& seed, const Expr& counter, const Expr& stream = 0, Here here = Here::at()) {
+    return random(TILERT_RANDOM_NORMAL, seed, counter, stream, here);
+  }
+
+  // destination's dims with dim `dim` of the table replaced by those of the indices; an index out of range gives 0.
+  void gather(const Region& table, const Region& indices, const Region& destination, uint32_t dim = 0, Here here = Here::at()) {
+    at(here);
+    const Region::Raw from(table), where(indices), to(destination);
+    tilert_builder_gather(raw_, &from.region, &where.region, &to.region, dim);
+  }
+  // An index out of range is dropped. op: 0 stores, else an atomic operation combines.
+  void scatter(const Region& source, const Region& indices, const Region& destination, uint32_t dim = 0, tilert_atomic_op op = 0,
+               Here here = Here::at()) {
+    at(here);
+    const Region::Raw from(source), where(indices), to(destination);
+    tilert_scatter_options o{};
+    o.struct_size = sizeof o;
+    o.op = op;
+    tilert_builder_scatter(raw_, &from.region, &where.region, &to.region, dim, &o);
+  }
+  // Dim d of the destination is dim order[d] of the source; none given: the two last change places.
+  void transpose(const Region& source, const Region& destination, std::initializer_list<uint32_t> order = {}, Here here = Here::at()) {
+    at(here);
+    const Region::Raw from(source), to(destination);
+    tilert_builder_transpose(raw_, &from.region, &to.region, order.size() ? order.begin() : nullptr,
+                             static_cast<uint32_t>(order.size()));
+  }
+
+  // Atomic operations: op(place, value), or op(region, region) element by element. fetch_ and exchange, cas give the old value.
+#define TL_ATOMIC(name, fetch_name, OP)                                                                                       \
+  void name(const Region& place, const Expr& value, Order order = {}, Here here = Here::at()) {          \
+    atomic(TILERT_ATOMIC_##OP, place, value, order, here);                                                        \
+  }                                                                                                               \
+  void name(const Region& destination, const Region& source, Order order = {}, Here here = Here::at()) { \
+    if (destination.is_place() && source.is_place())                                                              \
+      return atomic(TILERT_ATOMIC_##OP, destination, Expr(source), order, here);                                  \
+    at(here);                                                                                                     \
+    const Region::Raw to(destination), from(source);                                                              \
+    const tilert_atomic_options o = atomic_options(order);                                                        \
+    tilert_builder_atomic_tile(raw_, TILERT_ATOMIC_##OP, &to.region, &from.region, &o);                           \
+  }                                                                                                               \
+  void name(const Region& place, const Var& value, Order order = {}, Here here = Here::at()) {           \
+    atomic(TILERT_ATOMIC_##OP, place, Expr(value), order, here);                                                  \
+  }                                                                                                               \
+  Expr fetch_name(const Region& place, const Expr& value, Order order = {}, Here here = Here::at()) {           \
+    return fetch(TILERT_ATOMIC_##OP, place, value, order, here);                                                  \
+  }
+  TL_ATOMIC(atomic_add, fetch_add, ADD)
+  TL_ATOMIC(atomic_max, fetch_max, MAX)
+  TL_ATOMIC(atomic_min, fetch_min, MIN)
+  TL_ATOMIC(atomic_and, fetch_and, AND)
+  TL_ATOMIC(atomic_or, fetch_or, OR)
+  TL_ATOMIC(atomic_xor, fetch_xor, XOR)
+#undef TL_ATOMIC
+  Expr exchange(const Region& place, const Expr& value, Order order = {}, Here here = Here::at()) {
+    return fetch(TILERT_ATOMIC_EXCHANGE, place, value, order, here);
+  }
+  Expr cas(const Region& place, const Expr& expected, const Expr& value, Order order = {}, Here here = Here::at()) {
+    return fetch(TILERT_ATOMIC_CAS, place, value, order, here, &expected);
+  }
+  // Flags between blocks.
+  Expr load_acquire(const Region& place, Order order = acquire, Here here = Here::at()) {
+    at(here);
+    const Region::Raw from(place);
+    const tilert_atomic_options o = atomic_options(order);
+    return {raw_, tilert_builder_atomic_load(raw_, &from.region, &o)};
+  }
+  void store_release(const Region& place, const Expr& value, Order order = release, Here here = Here::at()) {
+    at(here);
+    const Region::Raw to(place);
+    const tilert_atomic_options o = atomic_options(order);
+    tilert_builder_atomic_store(raw_, &to.region, value.in(raw_), &o);
+  }
+
+ protected:
+  void at(const Here& here) {
+    tilert_builder_at(raw_, here.file, here.line, label_);
+    label_ = nullptr;
+  }
+
+  tilert_builder* raw_ = nullptr;
+  const char* label_ = nullptr;
+
+ private:
+  std::array<Expr, 4> random(tilert_random form, const Expr& seed, const Expr& counter, const Expr& stream, const Here& here) {
+    at(here);
+    tilert_expr values[4] = {};
+    tilert_builder_random(raw_, form, seed.in(raw_), counter.in(raw_), stream.in(raw_), values);
+    return {Expr(raw_, values[0]), Expr(raw_, values[1]), Expr(raw_, values[2]), Expr(raw_, values[3])};
+  }
+  static tilert_atomic_options atomic_options(Order order) {
+    tilert_atomic_options o{};
+    o.struct_size = sizeof o;
+    o.order = order.order;
+    o.scope = order.scope;
+    return o;
+  }
+  void atomic(tilert_atomic_op op, const Region& place, const Expr& value, Order order, const Here& here) {
+    at(here);
+    const Region::Raw to(place);
+    const tilert_atomic_options o = atomic_options(order);
+    tilert_builder_atomic(raw_, op, &to.region, value.in(raw_), &o, nullptr);
+  }
+  Expr fetch(tilert_atomic_op op, const Region& place, const Expr& value, Order order, const Here& here,
+             const Expr* expected = nullptr) {
+    at(here);
+    const Region::Raw to(place);
+    tilert_atomic_options o = atomic_options(order);
+    if (expected) o.expected = expected->in(raw_);
+    tilert_expr old = {};
+    tilert_builder_atomic(raw_, op, &to.region, value.in(raw_), &o, &old);
+    return {raw_, old};
+  }
+};
+
+}  // namespace detail
+}  // namespace tl
+
+#endif  // TILERT_ELEMENTS_HPP_
