@@ -138,9 +138,11 @@ const Case kBroken[] = {
      "operation 1: 'row' is read, but nothing was written to it before; fill, clear or copy into it first"},
     // parallel
     {"parallel (%i : 4) { 2: copy @C[0:64] -> @s[0:64] }",
-     "operation 2: copy inside parallel; a parallel body holds loads, stores, if, serial loops, var and local"},
+     "operation 2: copy inside parallel; a parallel body holds loads, stores, atomic operations, if, serial and while loops, "
+     "var and local"},
     {"parallel (%i : 4) { 2: parallel (%j : 4) { } }",
-     "operation 2: parallel inside parallel; a parallel body holds loads, stores, if, serial loops, var and local"},
+     "operation 2: parallel inside parallel; a parallel body holds loads, stores, atomic operations, if, serial and while loops, "
+     "var and local"},
     {"parallel (%i : 4) { 2: alloc @s }",
      "operation 2: 's' is declared inside parallel; only var and local are private to a point, declare others before"},
     {"parallel (%i : 4) { 2: for pipelined %j = 0 to 4 { } }",

@@ -14,7 +14,8 @@ namespace {
 using ir::Stmt;
 
 const char* const kNames[] = {"alloc", "copy", "fill",  "gemm",   "reduce", "fold", "scan", "pick", "sort", "parallel", "for",
-                              "if",    "let",  "store", "inline", "move",   "call",     "group"};
+                              "if",    "while", "jump", "let",   "store", "atomic", "inline", "move", "call", "group"};
+static_assert(std::size(kNames) == std::variant_size_v<Stmt::Node>);
 
 struct Counter {
   const Case& c;
