@@ -15,7 +15,9 @@ struct Box {
   int dim;
   int64_t lines() const { return dim == 0 ? columns : rows; }
   int64_t extent() const { return dim == 0 ? rows : columns; }
-  size_t at(int64_t line, int64_t i) const { return static_cast<size_t>(dim == 0 ? i * columns + line : line * columns + i); }
+  size_t at(int64_t line, int64_t i) const {
+    return static_cast<size_t>(dim == 0 ? i * columns + line : line * columns + i);
+  }
 };
 
 Box box_of(const Values& v) {
@@ -28,9 +30,10 @@ struct ScanCase {
   Real start;
   Real (*combine)(Real, Real);
 };
-const ScanCase kScans[] = {{tl::sum, 0, [](Real a, Real b) { return a + b; }},
-                           {tl::max, -std::numeric_limits<Real>::infinity(), [](Real a, Real b) { return std::max(a, b); }},
-                           {tl::min, std::numeric_limits<Real>::infinity(), [](Real a, Real b) { return std::min(a, b); }}};
+const ScanCase kScans[] = {
+    {tl::sum, 0, [](Real a, Real b) { return a + b; }},
+    {tl::max, -std::numeric_limits<Real>::infinity(), [](Real a, Real b) { return std::max(a, b); }},
+    {tl::min, std::numeric_limits<Real>::infinity(), [](Real a, Real b) { return std::min(a, b); }}};
 
 // 35. Sums and extremes of all beginnings; in place, from a region with an offset, into another type.
 Scenario scan(const Values& v) {
@@ -41,7 +44,8 @@ Scenario scan(const Values& v) {
   const int64_t shift = v["shift"];
   Scenario s;
   s.program([&](tl::Builder& b) {
-    auto x = b.input("x", dtype, {box.rows + shift, box.columns + shift}), y = b.output("y", dtype, {box.rows, box.columns});
+    auto x = b.input("x", dtype, {box.rows + shift, box.columns + shift}),
+         y = b.output("y", dtype, {box.rows, box.columns});
     b.grid({1}, [&](tl::Index) {
       auto t = b.shared(dtype, {static_cast<int>(box.rows + shift), static_cast<int>(box.columns + shift)});
       b.copy(x(0, 0), t);
@@ -51,31 +55,35 @@ Scenario scan(const Values& v) {
         b.scan(row.op, from, from, static_cast<uint32_t>(box.dim), flags);
         b.copy(from, y(0, 0));
       } else {
-        auto f = v["place"] == 1 ? tl::Region(b.fragment(dtype, {static_cast<int>(box.rows), static_cast<int>(box.columns)}))
-                                 : tl::Region(b.shared(dtype, {static_cast<int>(box.rows), static_cast<int>(box.columns)}));
+        auto f = v["place"] == 1
+                     ? tl::Region(b.fragment(dtype, {static_cast<int>(box.rows), static_cast<int>(box.columns)}))
+                     : tl::Region(b.shared(dtype, {static_cast<int>(box.rows), static_cast<int>(box.columns)}));
         b.scan(row.op, from, f, static_cast<uint32_t>(box.dim), flags);
         b.copy(f, y(0, 0));
       }
     });
   });
-  const Reals x = whole(static_cast<size_t>((box.rows + shift) * (box.columns + shift)), -1, 1, 5);
-  Reals y(static_cast<size_t>(box.rows * box.columns));
-  for (int64_t line = 0; line < box.lines(); ++line) {
-    Real total = row.start;
-    for (int64_t step = 0; step < box.extent(); ++step) {
-      const int64_t i = reverse ? box.extent() - 1 - step : step;
-      const int64_t r = box.dim == 0 ? i : line, c = box.dim == 0 ? line : i;
-      const Real next = row.combine(total, x[static_cast<size_t>((r + shift) * (box.columns + shift) + c + shift)]);
-      y[box.at(line, i)] = exclusive ? total : next;
-      total = next;
+  const int64_t most = dtype == tl::f16 ? 2 : 99;  // sums stay exact
+  for (uint64_t seed : {5, 6, 7}) {
+    const Reals x = whole(static_cast<size_t>((box.rows + shift) * (box.columns + shift)), -most, most, seed);
+    Reals y(static_cast<size_t>(box.rows * box.columns));
+    for (int64_t line = 0; line < box.lines(); ++line) {
+      Real total = row.start;
+      for (int64_t step = 0; step < box.extent(); ++step) {
+        const int64_t i = reverse ? box.extent() - 1 - step : step;
+        const int64_t r = box.dim == 0 ? i : line, c = box.dim == 0 ? line : i;
+        const Real next = row.combine(total, x[static_cast<size_t>((r + shift) * (box.columns + shift) + c + shift)]);
+        y[box.at(line, i)] = exclusive ? total : next;
+        total = next;
+      }
     }
+    if (!is_float(dtype))
+      for (Real& value : y) {
+        const Real least = dtype == tl::i8 ? -128 : -2147483648.0L, greatest = dtype == tl::i8 ? 127 : 2147483647.0L;
+        value = std::isinf(value) ? (value < 0 ? least : greatest) : value;
+      }
+    s.launch().input(dtype, x).output(dtype, exactly(y));
   }
-  if (!is_float(dtype))
-    for (Real& value : y) {
-      const Real least = dtype == tl::i8 ? -128 : -2147483648.0L, greatest = dtype == tl::i8 ? 127 : 2147483647.0L;
-      value = std::isinf(value) ? (value < 0 ? least : greatest) : value;
-    }
-  s.launch().input(dtype, x).output(dtype, exactly(y));
   return s;
 }
 
@@ -95,21 +103,24 @@ Scenario places_of_extremes(const Values& v) {
       b.copy(places, y(0));
     });
   });
-  Reals x = whole(static_cast<size_t>(box.rows * box.columns), -6, 6, 9), y;
-  if (is_float(dtype))
-    for (int64_t line = 0; line < box.lines(); ++line)
-      for (int64_t i = 0; i < box.extent(); ++i)
-        if (line == 1 || (i * 7 + line) % 5 == 0) x[box.at(line, i)] = std::numeric_limits<Real>::quiet_NaN();
-  for (int64_t line = 0; line < box.lines(); ++line) {
-    int64_t best = -1;
-    for (int64_t i = 0; i < box.extent(); ++i) {
-      const Real value = x[box.at(line, i)];
-      if (std::isnan(value)) continue;
-      if (best < 0 || (least ? value < x[box.at(line, best)] : value > x[box.at(line, best)])) best = i;
+  for (uint64_t seed : {9, 10, 11, 12}) {
+    const int64_t most = seed == 9 ? 6 : 100;  // with ties, and almost without
+    Reals x = whole(static_cast<size_t>(box.rows * box.columns), -most, most, seed), y;
+    if (is_float(dtype))
+      for (int64_t line = 0; line < box.lines(); ++line)
+        for (int64_t i = 0; i < box.extent(); ++i)
+          if (line == 1 || (i * 7 + line) % 5 == 0) x[box.at(line, i)] = std::numeric_limits<Real>::quiet_NaN();
+    for (int64_t line = 0; line < box.lines(); ++line) {
+      int64_t best = -1;
+      for (int64_t i = 0; i < box.extent(); ++i) {
+        const Real value = x[box.at(line, i)];
+        if (std::isnan(value)) continue;
+        if (best < 0 || (least ? value < x[box.at(line, best)] : value > x[box.at(line, best)])) best = i;
+      }
+      y.push_back(static_cast<Real>(std::max<int64_t>(best, 0)));
     }
-    y.push_back(static_cast<Real>(std::max<int64_t>(best, 0)));
+    s.launch().input(dtype, x).output(tl::i32, exactly(y));
   }
-  s.launch().input(dtype, x).output(tl::i32, exactly(y));
   return s;
 }
 
@@ -119,7 +130,8 @@ Scenario compositions(const Values& v) {
   const bool scans = v["scan"];
   Scenario s;
   s.program([&](tl::Builder& b) {
-    const int rows = static_cast<int>(box.rows), columns = static_cast<int>(box.columns), lines = static_cast<int>(box.lines());
+    const int rows = static_cast<int>(box.rows), columns = static_cast<int>(box.columns),
+              lines = static_cast<int>(box.lines());
     auto A = b.input("A", tl::i32, {rows, columns}), B = b.input("B", tl::i32, {rows, columns});
     auto Y = b.output("Y", tl::i32, {2, scans ? rows : 1, scans ? columns : lines});
     b.grid({1}, [&](tl::Index) {
@@ -131,7 +143,8 @@ Scenario compositions(const Values& v) {
       };
       if (scans) {
         auto p = b.shared(tl::i32, {rows, columns}), q = b.fragment(tl::i32, {rows, columns});
-        b.combine_scan({a, c}, {p, q}, static_cast<uint32_t>(box.dim), {1, 0}, compose, v["reverse"] ? tl::reverse : tl::ScanFlag::none);
+        b.combine_scan({a, c}, {p, q}, static_cast<uint32_t>(box.dim), {1, 0}, compose,
+                       v["reverse"] ? tl::reverse : tl::ScanFlag::none);
         b.copy(p, Y(0, 0, 0));
         b.copy(q, Y(1, 0, 0));
       } else {
@@ -153,7 +166,8 @@ Scenario compositions(const Values& v) {
     for (int64_t step = 0; step < box.extent(); ++step) {
       const bool backwards = scans && v["reverse"];
       const size_t at = box.at(line, backwards ? box.extent() - 1 - step : step);
-      const Real l0 = backwards ? a[at] : x, l1 = backwards ? c[at] : y, r0 = backwards ? x : a[at], r1 = backwards ? y : c[at];
+      const Real l0 = backwards ? a[at] : x, l1 = backwards ? c[at] : y, r0 = backwards ? x : a[at],
+                 r1 = backwards ? y : c[at];
       x = wrap(r0 * l0), y = wrap(wrap(r0 * l1) + r1);
       if (scans) p[at] = x, q[at] = y;
     }
@@ -171,14 +185,16 @@ Scenario logsumexp(const Values& v) {
   s.program([&](tl::Builder& b) {
     auto x = b.input("x", v.dtype(), {rows, n}), y = b.output("y", tl::f32, {rows});
     b.grid({1}, [&](tl::Index) {
-      auto t = b.fragment(v.dtype(), {static_cast<int>(rows), static_cast<int>(n)}), ones = b.fragment(v.dtype(), {static_cast<int>(rows), static_cast<int>(n)});
+      auto t = b.fragment(v.dtype(), {static_cast<int>(rows), static_cast<int>(n)}),
+           ones = b.fragment(v.dtype(), {static_cast<int>(rows), static_cast<int>(n)});
       auto m = b.fragment(tl::f32, {static_cast<int>(rows)}), l = b.fragment(tl::f32, {static_cast<int>(rows)});
       b.copy(x(0, 0), t);
       b.fill(ones, 1);
-      b.combine({t, ones}, {m, l}, 1, {-tl::inf, 0}, [](const std::array<tl::Expr, 2>& p, const std::array<tl::Expr, 2>& q) {
-        const tl::Expr top = tl::max(p[0], q[0]), safe = tl::select(top == -tl::inf, 0, top);
-        return std::array<tl::Expr, 2>{top, p[1] * tl::exp(p[0] - safe) + q[1] * tl::exp(q[0] - safe)};
-      });
+      b.combine({t, ones}, {m, l}, 1, {-tl::inf, 0},
+                [](const std::array<tl::Expr, 2>& p, const std::array<tl::Expr, 2>& q) {
+                  const tl::Expr top = tl::max(p[0], q[0]), safe = tl::select(top == -tl::inf, 0, top);
+                  return std::array<tl::Expr, 2>{top, p[1] * tl::exp(p[0] - safe) + q[1] * tl::exp(q[0] - safe)};
+                });
       b.parallel({static_cast<int>(rows)}, [&](tl::Index i) { y(i) = tl::log(l(i)) + m(i); });
     });
   });
@@ -204,7 +220,8 @@ Scenario sorted(const Values& v) {
   Scenario s;
   s.program([&](tl::Builder& b) {
     auto x = b.input("x", dtype, {box.rows, box.columns});
-    auto y = b.output("y", dtype, {kept.rows, kept.columns}), places = b.output("places", tl::i32, {kept.rows, kept.columns});
+    auto y = b.output("y", dtype, {kept.rows, kept.columns}),
+         places = b.output("places", tl::i32, {kept.rows, kept.columns});
     b.grid({1}, [&](tl::Index) {
       auto f = b.fragment(dtype, {static_cast<int>(box.rows), static_cast<int>(box.columns)});
       auto t = b.shared(dtype, {static_cast<int>(kept.rows), static_cast<int>(kept.columns)});
@@ -215,45 +232,74 @@ Scenario sorted(const Values& v) {
       b.copy(p, places(0, 0));
     });
   });
-  Reals x = whole(static_cast<size_t>(box.rows * box.columns), -20, 20, 6);
-  if (box.extent() == 2)
-    for (int64_t line = 0; line < box.lines(); ++line) x[box.at(line, 0)] = descending ? -30 : 30;  // not in order as they are
-  if (is_float(dtype))
-    for (size_t i = 0; i < x.size(); ++i) {
-      if (i % 11 == 3) x[i] = std::numeric_limits<Real>::quiet_NaN();
-      if (i % 7 == 2) x[i] = i % 2 ? -0.0L : 0.0L;
-      if (i % 13 == 4) x[i] = i % 2 ? -std::numeric_limits<Real>::infinity() : std::numeric_limits<Real>::infinity();
+  for (uint64_t seed : {6, 7, 8}) {
+    Reals x = whole(static_cast<size_t>(box.rows * box.columns), -20, 20, seed);
+    if (box.extent() == 2)
+      for (int64_t line = 0; line < box.lines(); ++line)
+        x[box.at(line, 0)] = descending ? -30 : 30;  // not in order as they are
+    if (is_float(dtype))
+      for (size_t i = 0; i < x.size(); ++i) {
+        if (i % 11 == 3) x[i] = std::numeric_limits<Real>::quiet_NaN();
+        if (i % 7 == 2) x[i] = i % 2 ? -0.0L : 0.0L;
+        if (i % 13 == 4) x[i] = i % 2 ? -std::numeric_limits<Real>::infinity() : std::numeric_limits<Real>::infinity();
+      }
+    Reals y(static_cast<size_t>(kept.rows * kept.columns)), at(y.size());
+    const auto less = [](Real a, Real b) { return a < b || (a == b && std::signbit(a) && !std::signbit(b)); };
+    for (int64_t line = 0; line < box.lines(); ++line) {
+      std::vector<int64_t> order(static_cast<size_t>(box.extent()));
+      std::iota(order.begin(), order.end(), int64_t{0});
+      std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
+        const Real a = x[box.at(line, i)], c = x[box.at(line, j)];
+        if (std::isnan(a) || std::isnan(c)) return !std::isnan(a) && std::isnan(c);
+        return descending ? less(c, a) : less(a, c);
+      });
+      for (int64_t i = 0; i < k; ++i) {
+        y[kept.at(line, i)] = x[box.at(line, order[static_cast<size_t>(i)])];
+        at[kept.at(line, i)] = static_cast<Real>(order[static_cast<size_t>(i)]);
+      }
     }
-  Reals y(static_cast<size_t>(kept.rows * kept.columns)), at(y.size());
-  const auto less = [](Real a, Real b) { return a < b || (a == b && std::signbit(a) && !std::signbit(b)); };
-  for (int64_t line = 0; line < box.lines(); ++line) {
-    std::vector<int64_t> order(static_cast<size_t>(box.extent()));
-    std::iota(order.begin(), order.end(), int64_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](int64_t i, int64_t j) {
-      const Real a = x[box.at(line, i)], c = x[box.at(line, j)];
-      if (std::isnan(a) || std::isnan(c)) return !std::isnan(a) && std::isnan(c);
-      return descending ? less(c, a) : less(a, c);
-    });
-    for (int64_t i = 0; i < k; ++i) {
-      y[kept.at(line, i)] = x[box.at(line, order[static_cast<size_t>(i)])];
-      at[kept.at(line, i)] = static_cast<Real>(order[static_cast<size_t>(i)]);
-    }
+    s.launch().input(dtype, x).output(dtype, exactly_signed(y)).output(tl::i32, exactly(at));
   }
-  s.launch().input(dtype, x).output(dtype, exactly_signed(y)).output(tl::i32, exactly(at));
   return s;
 }
 
 }  // namespace
 
 void add_fold_cases(std::vector<Case>& to) {
-  to.push_back({"35", "scan", {{"n", {1, 31, 32, 33, 1000}}, {"lines", {1, 3}}, {"dim", {0, 1}}, {"op", {0, 1, 2}}, {"flags", {0, 1, 2, 3}},
-                               {"shift", {0, 1}}, {"place", {0, 1, 2}}, dtypes({tl::f32, tl::i32, tl::f16})}, scan});
-  to.push_back({"63", "places_of_extremes", {{"n", {1, 31, 32, 33, 96, 576}}, {"lines", {1, 5, 64}}, {"dim", {0, 1}}, {"least", {0, 1}},
-                                             dtypes({tl::f32, tl::i32, tl::bf16, tl::i64})}, places_of_extremes});
-  to.push_back({"64", "compositions", {{"n", {1, 7, 33, 100, 300}}, {"lines", {1, 4}}, {"dim", {0, 1}}, {"scan", {0, 1}}, {"reverse", {0, 1}}}, compositions});
+  to.push_back({"35",
+                "scan",
+                {{"n", {1, 31, 32, 33, 1000}},
+                 {"lines", {1, 3}},
+                 {"dim", {0, 1}},
+                 {"op", {0, 1, 2}},
+                 {"flags", {0, 1, 2, 3}},
+                 {"shift", {0, 1}},
+                 {"place", {0, 1, 2}},
+                 dtypes({tl::f32, tl::i32, tl::f16})},
+                scan});
+  to.push_back({"63",
+                "places_of_extremes",
+                {{"n", {1, 31, 32, 33, 96, 576}},
+                 {"lines", {1, 5, 64}},
+                 {"dim", {0, 1}},
+                 {"least", {0, 1}},
+                 dtypes({tl::f32, tl::i32, tl::bf16, tl::i64})},
+                places_of_extremes});
+  to.push_back(
+      {"64",
+       "compositions",
+       {{"n", {1, 7, 33, 100, 300}}, {"lines", {1, 4}}, {"dim", {0, 1}}, {"scan", {0, 1}}, {"reverse", {0, 1}}},
+       compositions});
   to.push_back({"64", "logsumexp", {{"n", {1, 33, 128}}, dtypes({tl::f32, tl::bf16})}, logsumexp});
-  to.push_back({"65", "sorted", {{"n", {1, 2, 31, 64, 100}}, {"lines", {1, 6}}, {"dim", {0, 1}}, {"k", {1, 8, 20, 1000}}, {"descending", {0, 1}},
-                                 dtypes({tl::f32, tl::i32, tl::f16, tl::i64, tl::i8})}, sorted});
+  to.push_back({"65",
+                "sorted",
+                {{"n", {1, 2, 31, 64, 100}},
+                 {"lines", {1, 6}},
+                 {"dim", {0, 1}},
+                 {"k", {1, 8, 20, 1000}},
+                 {"descending", {0, 1}},
+                 dtypes({tl::f32, tl::i32, tl::f16, tl::i64, tl::i8})},
+                sorted});
 }
 
 }  // namespace tilert::conformance

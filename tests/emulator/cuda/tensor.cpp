@@ -83,6 +83,13 @@ void check_corner(Gpu& gpu, const TensorMap& map, const int* at, bool stores) {
     if (at[d] < 0) gpu.fail(Fault::out_of_bounds, "a tensor copy to global memory with a negative coordinate, " + std::to_string(at[d]));
 }
 
+// The bits of int64 are not combined, an H200 says; those of uint64 are.
+void check_reduction(Gpu& gpu, const TensorMap& map, int reduce) {
+  constexpr int kInt64 = 5;  // CU_TENSOR_MAP_DATA_TYPE_INT64
+  if (reduce >= static_cast<int>(ReduceOp::bit_and) && map.type == kInt64)
+    gpu.fail(Fault::protocol, "a copy that combines bits by a tensor map of int64 is an illegal instruction: make the map one of uint64");
+}
+
 TensorMap read_map(Gpu& gpu, const void* bytes, int rank) {
   TensorMap map;
   std::memcpy(&map, bytes, sizeof map);
@@ -238,6 +245,7 @@ void tlemu_tma_store(const void* map, const void* from, int rank, const int* whe
   store.reduce = reduce;
   std::copy_n(where, rank, store.at);
   check_corner(gpu, store.map, where, true);
+  check_reduction(gpu, store.map, reduce);
   store.line = line;
   if (gpu.races()) note_store(gpu, store);
   gpu.stores[gpu.self().number].open.push_back(std::move(store));
