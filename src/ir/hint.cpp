@@ -6,20 +6,20 @@
 namespace tilert::ir {
 namespace {
 
-constexpr HintRow kRows[] = {
+constexpr HintRow kHintRows[] = {
 #define TILERT_HINT(name, number, low, high, multiple) {HintKind::name, #name, low, high, multiple},
 #include "ir/hints.def"
 #undef TILERT_HINT
 };
 
 const HintRow* find_row(auto&& matches) {
-  const auto* found = std::find_if(std::begin(kRows), std::end(kRows), matches);
-  return found == std::end(kRows) ? nullptr : found;
+  const auto* found = std::find_if(std::begin(kHintRows), std::end(kHintRows), matches);
+  return found == std::end(kHintRows) ? nullptr : found;
 }
 
 }  // namespace
 
-std::span<const HintRow> hint_rows() { return kRows; }
+std::span<const HintRow> hint_rows() { return kHintRows; }
 const HintRow* hint_row(HintKind kind) {
   return find_row([&](const HintRow& row) { return row.kind == kind; });
 }
