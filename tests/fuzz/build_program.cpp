@@ -279,7 +279,7 @@ class Calls {
     static const char* const kOptions[] = {"--use_fast_math", "-DX=1", "--gpu-architecture=sm_80"};
     tilert_header header{"a.h", "int x;\n"};
     tilert_source_kernel s{};
-    s.struct_size = in_.wild() ? in_.next() : sizeof s;
+    s.struct_size = in_.wild() ? static_cast<uint32_t>(in_.below(sizeof s + 1)) : sizeof s;
     s.grid_rank = 1 + in_.below(3);
     s.language = in_.below(2) ? "cuda" : "llvm";
     s.text = in_.wild() ? "#include \"/etc/passwd\"\n" : "#include \"a.h\"\nextern \"C\" __global__ void f() {}\n";
