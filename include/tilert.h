@@ -135,7 +135,15 @@ enum {
   TILERT_INDEX = 26 /* int64 of index arithmetic; not a storage type */
 };
 
-/* Width of one element in bits, 0 for a value that is no dtype; its spelling in program text ("bf16"), or "none".
+/* Types of less than a byte (INT4, UINT4, E2M1, NF4: 4 bits; E2M3, E3M2: 6 bits) are packed in tensors, low bits first: 2 of 4
+ * bits fill a byte, 4 of 6 bits three. Rows start on a byte: the default stride of a row is rounded up to a multiple of 2 (4)
+ * elements, and given ones are such multiples, 1 for the last dim. An argument's data points at the byte of the first
+ * element; shapes and strides count elements; one that gives a shape and no strides is compact, and refused where its rows
+ * then start inside a byte. Everywhere else an element of such a type has a byte. TF32 is no element
+ * type but a mode of gemm (TILERT_GEMM_TF32). fp8 and smaller, and 4-bit integers, are stored, moved, filled, selected,
+ * read as other bits and cast; operations on their values are refused.
+ *
+ * Width of one element in bits, 0 for a value that is no dtype; its spelling in program text ("bf16"), or "none".
  * Acts: none. */
 TILERT_API uint32_t tilert_dtype_bits(tilert_dtype dtype) TILERT_NOEXCEPT;
 TILERT_API const char* tilert_dtype_name(tilert_dtype dtype) TILERT_NOEXCEPT;
@@ -437,8 +445,14 @@ enum {
 TILERT_API tilert_expr tilert_builder_op(tilert_builder* builder, tilert_op op, const tilert_expr* operands,
                                          uint32_t count) TILERT_NOEXCEPT;
 
-/* x converted to dtype: float to integer truncates, saturates, NaN gives 0; float casts round half to even. */
-enum { TILERT_CAST_NONSAT = 1 /* casts to 8 bits and less do not saturate; refused by this version */ };
+/* x converted to dtype: float to integer truncates, saturates, NaN gives 0; float casts round half to even.
+ * To fp8 and smaller, beyond the greatest finite value (infinity too) gives that value, and NaN gives NaN: e4m3 and e5m2
+ * 0x7f, the fnuz types 0x80, e8m0 255; e2m1, e2m3, e3m2 and nf4, which have none, their greatest value. e8m0 has neither sign
+ * nor zero: a value below 0 gives NaN, 0 gives 2^-127. Formats: OCP 8-bit Floating Point and Microscaling Formats, 1.0. */
+enum {
+  TILERT_CAST_NONSAT = 1 /* to fp8: what is beyond the range becomes infinity (e5m2) or NaN (the others) instead of the
+                            greatest value. Refused for other types */
+};
 TILERT_API tilert_expr tilert_builder_cast(tilert_builder* builder, tilert_dtype dtype, tilert_expr x,
                                            uint32_t flags) TILERT_NOEXCEPT;
 
@@ -572,18 +586,25 @@ TILERT_API tilert_status tilert_builder_copy(tilert_builder* builder, const tile
                                              const tilert_region* destination,
                                              const tilert_copy_options* options) TILERT_NOEXCEPT;
 
-/* Sets each element of a shared tile, fragment or local to a value (fill) or to zero bits (clear). */
+/* Sets each element of a shared tile, fragment or local to a value (fill) or to 0 (clear). */
 TILERT_API tilert_status tilert_builder_fill(tilert_builder* builder, const tilert_region* destination,
                                              tilert_expr value) TILERT_NOEXCEPT;
 TILERT_API tilert_status tilert_builder_clear(tilert_builder* builder,
                                               const tilert_region* destination) TILERT_NOEXCEPT;
 
 /* C += A * B, or C = A * B (overwrite: never reads C). A is M x K, or K x M with trans_a; B is K x N, or N x K with
- * trans_b; C is an M x N fragment. A and B from shared tiles or fragments; an operand of another dtype than the
- * product's is cast on the way in. Any size. `options` may be NULL. */
+ * trans_b; C is an M x N fragment. A and B from shared tiles or fragments. Of two floats the wider operand is cast to the
+ * narrower dtype, an integer to the float; fp8 and smaller to the other's dtype, among themselves to f16 (with e8m0 bf16,
+ * with nf4 f32); integers are multiplied exactly. f64 adds up in f64, other floats in f32, integers in int32 or int64,
+ * wrapping. f32 times f32 is exact in each product unless TILERT_GEMM_TF32 is given. Any size. `options` may be NULL. */
 typedef int32_t tilert_warp_split;
 enum { TILERT_SPLIT_AUTO = 0, TILERT_SPLIT_ROWS = 1, TILERT_SPLIT_COLUMNS = 2, TILERT_SPLIT_SQUARE = 3 };
-enum { TILERT_GEMM_TRANS_A = 1, TILERT_GEMM_TRANS_B = 2, TILERT_GEMM_OVERWRITE = 4 };
+enum {
+  TILERT_GEMM_TRANS_A = 1,
+  TILERT_GEMM_TRANS_B = 2,
+  TILERT_GEMM_OVERWRITE = 4,
+  TILERT_GEMM_TF32 = 8 /* f32 times f32: operands are rounded to tf32 (half to even to 10 bits of mantissa) on the way in */
+};
 typedef struct tilert_gemm_options {
   uint32_t struct_size;
   uint32_t flags;

@@ -17,7 +17,9 @@ enum class DType : int32_t {};
 inline constexpr DType boolean{TILERT_BOOL}, i8{TILERT_INT8}, i16{TILERT_INT16}, i32{TILERT_INT32}, i64{TILERT_INT64};
 inline constexpr DType u8{TILERT_UINT8}, u16{TILERT_UINT16}, u32{TILERT_UINT32}, u64{TILERT_UINT64};
 inline constexpr DType f16{TILERT_F16}, bf16{TILERT_BF16}, f32{TILERT_F32}, f64{TILERT_F64};
-inline constexpr DType e4m3{TILERT_E4M3}, e5m2{TILERT_E5M2};
+inline constexpr DType e4m3{TILERT_E4M3}, e5m2{TILERT_E5M2}, e4m3fnuz{TILERT_E4M3FNUZ}, e5m2fnuz{TILERT_E5M2FNUZ};
+inline constexpr DType e8m0{TILERT_E8M0}, e2m3{TILERT_E2M3}, e3m2{TILERT_E3M2}, e2m1{TILERT_E2M1}, nf4{TILERT_NF4};
+inline constexpr DType i4{TILERT_INT4}, u4{TILERT_UINT4};
 inline constexpr DType index{TILERT_INDEX};
 inline constexpr double inf = std::numeric_limits<double>::infinity();
 
@@ -314,6 +316,12 @@ inline Expr cast(DType dtype, const Expr& a) {
   if (!a.builder())
     return detail::of_numbers({detail::NumberCall::Kind::cast, 0, static_cast<tilert_dtype>(dtype)}, {a});
   return {a.builder(), tilert_builder_cast(a.builder(), static_cast<tilert_dtype>(dtype), a.in(a.builder()), 0)};
+}
+// To fp8, what is beyond the range gives infinity or NaN instead of the greatest value.
+inline Expr cast_nonsat(DType dtype, const Expr& a) {
+  if (!a.builder()) return cast(dtype, a);  // a number beyond the range is refused either way
+  return {a.builder(),
+          tilert_builder_cast(a.builder(), static_cast<tilert_dtype>(dtype), a.in(a.builder()), TILERT_CAST_NONSAT)};
 }
 inline Expr reinterpret(DType dtype, const Expr& a) {
   if (!a.builder())

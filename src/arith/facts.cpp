@@ -224,7 +224,7 @@ Range Facts::analyze(Expr e) const {
 }
 
 Range Facts::analyze_integer(Expr e) const {
-  if (e->is_variable() || e->op == Op::reinterpret) return Range::of_dtype(e->dtype);
+  if (e->is_variable() || e->op == Op::reinterpret || e->op == Op::cast_nonsat) return Range::of_dtype(e->dtype);
   const Range a = range(e->operand[0]);
   const Range b = e->arity > 1 ? range(e->operand[1]) : Range{};
   switch (e->op) {

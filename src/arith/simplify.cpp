@@ -65,13 +65,8 @@ Expr Simplifier::visit(Expr e) {
       same = same && operands[i] == e->operand[i];
     }
     if (!same) {
-      if (e->op == Op::cast) {
-        node = arena_.cast(operands[0], e->dtype);
-      } else if (e->op == Op::reinterpret) {
-        node = arena_.reinterpret(operands[0], e->dtype);
-      } else {
-        node = arena_.make(e->op, std::span<const Expr>(operands, e->arity));
-      }
+      node = arena_.conversion(e->op, operands[0], e->dtype);
+      if (!node) node = arena_.make(e->op, std::span<const Expr>(operands, e->arity));
     }
   }
   Expr out = step(node);

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "support/small_float.h"
+
 namespace tilert::builder {
 namespace {
 
@@ -60,17 +62,10 @@ Result<DType> Builder::storage_dtype(tilert_dtype dtype, std::string_view what) 
   const auto type = static_cast<DType>(dtype);
   if (dtype <= 0 || dtype > 255 || !dtype_is_known(type))
     return make_error(Code::kInvalidArgument, "{}: {} is not a dtype", what, dtype);
-  switch (type) {
-    case DType::boolean:
-    case DType::int8:
-    case DType::int32:
-    case DType::int64:
-    case DType::f16:
-    case DType::bf16:
-    case DType::f32: return type;
-    case DType::index: return make_error(Code::kInvalidArgument, "{}: index is not a storage type; use int64", what);
-    default: return refuse(Refusal::dtype_, fmt::format("{}: {}", what, dtype_text(type)));
-  }
+  if (type == DType::index)
+    return make_error(Code::kInvalidArgument, "{}: index is not a storage type; use int64", what);
+  if (type != DType::tf32) return type;
+  return refuse(Refusal::dtype_, fmt::format("{}: {}", what, dtype_text(type)));
 }
 
 tilert_dim Builder::dim(const char* name, const tilert_dim_options& options) {
@@ -101,6 +96,22 @@ Status Builder::size_expr(ir::Expr expr, bool scalars, std::string_view what) co
                       scalars ? ", scalars and" : " and");
   }
   for (int i = 0; i < expr->arity; ++i) TILERT_TRY(size_expr(expr->operand[i], scalars, what));
+  return {};
+}
+
+// Rows start on a byte, and their elements lie side by side. Strides of dims are checked at launch.
+Status Builder::packed_strides(const ir::Buffer& buffer, std::string_view what) const {
+  const int group = dtype_group(buffer.dtype);
+  for (size_t i = 0; i < buffer.strides.size(); ++i) {
+    const ir::Expr stride = buffer.strides[i];
+    const bool last = i + 1 == buffer.strides.size();
+    const bool fits = last ? stride->is_constant() && stride->as_int() == 1
+                           : !stride->is_constant() || stride->as_int() % group == 0;
+    if (!fits)
+      return make_error(Code::kInvalidProgram,
+                        "{}: stride {} of {}: elements of a row lie side by side (stride 1), and rows start on a byte "
+                        "(multiples of {})", what, i, dtype_text(buffer.dtype), group);
+  }
   return {};
 }
 
@@ -141,7 +152,9 @@ Result<tilert_tensor> Builder::do_tensor(const char* name, tilert_access access,
     buffer.strides.push_back(stride);
   }
   buffer.contiguous = options.strides == nullptr;
-  if (buffer.contiguous) {
+  if (buffer.contiguous && dtype_is_packed(buffer.dtype)) {
+    buffer.strides.clear();  // add_buffer gives them
+  } else if (buffer.contiguous) {
     buffer.strides.resize(rank);
     ir::Expr stride = program_->arena->index(1);
     for (uint32_t i = rank; i-- > 0;) {
@@ -149,6 +162,8 @@ Result<tilert_tensor> Builder::do_tensor(const char* name, tilert_access access,
       const bool one = stride->is_constant() && stride->as_int() == 1;
       if (i > 0) stride = one ? buffer.shape[i] : program_->arena->make(ir::Op::mul, {stride, buffer.shape[i]});
     }
+  } else if (dtype_is_packed(buffer.dtype)) {
+    TILERT_TRY(packed_strides(buffer, what));
   }
   buffer.alignment = options.alignment == 0 ? 16 : options.alignment;
   if (!std::has_single_bit(options.alignment == 0 ? 16u : options.alignment) || buffer.alignment > 4096 ||
@@ -184,6 +199,9 @@ tilert_scalar Builder::scalar(const char* name, tilert_dtype dtype) {
       return make_error(Code::kInvalidProgram, "a program has at most {} parameters", kMaxParameters);
     TILERT_ASSIGN(std::string text, new_name(name, "the name"));
     TILERT_ASSIGN(const DType type, storage_dtype(dtype, fmt::format("scalar {}", text)));
+    if (dtype_is_packed(type))
+      return make_error(Code::kInvalidProgram, "scalar {}: {} is less than a byte: pass {} and cast it", text,
+                        dtype_text(type), dtype_is_float(type) ? "f32" : "int8");
     const ir::VarId var = program_->add_var(ir::VarKind::scalar, type, text);
     program_->parameters.push_back({ir::Parameter::Kind::scalar, std::move(text), ir::kNoBuffer, var});
     scalars_.push_back(var);

@@ -29,6 +29,9 @@ Status Builder::do_pick(const ir::Reduce& reduce, bool least, const tilert_reduc
   if (options.flags & TILERT_REDUCE_ACCUMULATE)
     return make_error(Code::kInvalidArgument, "argmax and argmin do not accumulate: reduce with max, and compare");
   const DType x = program_->buffers[reduce.src.buffer].dtype, places = program_->buffers[reduce.dst.buffer].dtype;
+  if (!dtype_computes(x))
+    return make_error(Code::kInvalidProgram, "{} to {}: {} is stored and converted only: copy it to {} before",
+                      text_of(reduce.src.buffer), text_of(reduce.dst.buffer), dtype_text(x), dtype_is_float(x) ? "f32" : "int32");
   if (!is_places(places) || x == DType::boolean)
     return make_error(Code::kInvalidProgram, "{} to {}: places of {} in {}; places are int32 or int64, and bool has no order: cast before",
                       text_of(reduce.src.buffer), text_of(reduce.dst.buffer), dtype_text(x), dtype_text(places));
@@ -105,6 +108,9 @@ Status Builder::do_sort(const tilert_region* source, const tilert_region* destin
     return make_error(Code::kInvalidProgram, "{} sorted over dim {} does not fit {}: only that dim may be smaller",
                       shape_text(sort.src.extents), dim, shape_text(sort.dst.extents));
   const DType x = program_->buffers[sort.src.buffer].dtype, y = program_->buffers[sort.dst.buffer].dtype;
+  if (!dtype_computes(x))
+    return make_error(Code::kInvalidProgram, "sort of {}: the type is stored and converted only: copy it to {} before", dtype_text(x),
+                      dtype_is_float(x) ? "f32" : "int32");
   if (x != y || x == DType::boolean)
     return make_error(Code::kInvalidProgram, "sort of {} into {}: both sides have one dtype, and bool has no order: cast before",
                       dtype_text(x), dtype_text(y));

@@ -132,7 +132,7 @@ Status Builder::do_gather(const tilert_region* table, const tilert_region* indic
   if (const ir::Expr inside = in_tile(arena, from, dim, at[dim])) {
     ir::If choice{inside, {}, {}};
     take(choice.then_body);
-    put(choice.else_body, ir::Store{place, arena.constant(to.dtype, 0)});
+    put(choice.else_body, ir::Store{place, arena.number(to.dtype, 0)});
     put(points.loop.body, std::move(choice));
   } else {
     take(points.loop.body);

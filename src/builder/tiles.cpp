@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ir/semantics.h"
+
 namespace tilert::builder {
 namespace {
 
@@ -69,6 +71,16 @@ bool is_bitwise(ir::ReduceOp op) {
 }
 
 }  // namespace
+
+// A write of a part of a byte would have to read the rest, which another thread may be writing.
+Status Builder::covers_bytes(const ir::Region& region, std::string_view what) const {
+  if (ir::covers_whole_bytes(*program_, region)) return {};
+  const DType dtype = program_->buffers[region.buffer].dtype;
+  const int group = dtype_group(dtype);
+  return make_error(Code::kInvalidProgram,
+                    "{}: {} elements of {} fill whole bytes: write from a multiple of {} on a multiple of {} elements, or to the "
+                    "end of a row of constant size", what, group, dtype_text(dtype), group, group);
+}
 
 Status Builder::copy_options(const tilert_copy_options& options, ir::Copy& copy) const {
   if (options.flags & ~uint32_t{TILERT_COPY_MUST})
@@ -158,6 +170,7 @@ Status Builder::do_copy(const tilert_region* source, const tilert_region* destin
       return make_error(Code::kInvalidProgram, "{}: the two may overlap in device memory; copy through a shared tile",
                         what);
   }
+  TILERT_TRY(covers_bytes(copy.dst, what));
   TILERT_TRY(copy_options(options, copy));
   TILERT_TRY(use(from.buffer, Use::read, "the source"));
   TILERT_TRY(use(to.buffer, Use::write, "the destination"));
@@ -175,6 +188,7 @@ Code Builder::fill(const tilert_region* destination, tilert_expr x) {
     TILERT_ASSIGN(ir::Region dst, whole_region(destination, "the destination"));
     const DType dtype = program_->buffers[dst.buffer].dtype;
     TILERT_ASSIGN(const ir::Expr filled, typed(x, dtype, fmt::format("the value filled into {}", text_of(dst.buffer))));
+    TILERT_TRY(covers_bytes(dst, text_of(dst.buffer)));
     TILERT_TRY(use(dst.buffer, Use::write, "the destination"));
     append(ir::Fill{std::move(dst), filled});
     return {};
@@ -185,7 +199,8 @@ Code Builder::clear(const tilert_region* destination) {
   return run("clear", [&]() -> Status {
     TILERT_TRY(need_tile_level());
     TILERT_ASSIGN(ir::Region dst, whole_region(destination, "the destination"));
-    const ir::Expr zero = program_->arena->constant(program_->buffers[dst.buffer].dtype, 0);
+    const ir::Expr zero = program_->arena->number(program_->buffers[dst.buffer].dtype, 0);
+    TILERT_TRY(covers_bytes(dst, text_of(dst.buffer)));
     TILERT_TRY(use(dst.buffer, Use::write, "the destination"));
     append(ir::Fill{std::move(dst), zero});
     return {};
@@ -196,11 +211,13 @@ Status Builder::gemm_dtypes(const ir::Gemm& gemm) const {
   const DType a = program_->buffers[gemm.a.buffer].dtype, b = program_->buffers[gemm.b.buffer].dtype,
               c = program_->buffers[gemm.c.buffer].dtype;
   const bool no_bool = a != DType::boolean && b != DType::boolean;
-  const bool floats = no_bool && (dtype_is_float(a) || dtype_is_float(b)) && c == DType::f32;  // the other is cast
-  const bool integers = a == DType::int8 && b == DType::int8 && c == DType::int32;
-  if (floats || integers) return {};
+  if (gemm.tf32 && (a != DType::f32 || b != DType::f32))
+    return make_error(Code::kInvalidProgram, "{} ({}) times {} ({}) in tf32: it is a mode of f32 products, leave the flag out",
+                      text_of(gemm.a.buffer), dtype_text(a), text_of(gemm.b.buffer), dtype_text(b));
+  const bool half_sum = c == DType::f16 || c == DType::bf16;
+  if (no_bool && !half_sum && ir::gemm_takes(ir::gemm_operand_dtype(a, b), c)) return {};
   return make_error(Code::kInvalidProgram,
-                    "{} ({}) times {} ({}) into {} ({}): floats accumulate in f32, int8 times int8 in int32",
+                    "{} ({}) times {} ({}) into {} ({}): f64 accumulates in f64, other floats in f32, integers in int32 or int64",
                     text_of(gemm.a.buffer), dtype_text(a), text_of(gemm.b.buffer), dtype_text(b),
                     text_of(gemm.c.buffer), dtype_text(c));
 }
@@ -208,7 +225,7 @@ Status Builder::gemm_dtypes(const ir::Gemm& gemm) const {
 Status Builder::do_gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c,
                         const tilert_gemm_options& options) {
   TILERT_TRY(need_tile_level());
-  if (options.flags & ~uint32_t{TILERT_GEMM_TRANS_A | TILERT_GEMM_TRANS_B | TILERT_GEMM_OVERWRITE})
+  if (options.flags & ~uint32_t{TILERT_GEMM_TRANS_A | TILERT_GEMM_TRANS_B | TILERT_GEMM_OVERWRITE | TILERT_GEMM_TF32})
     return make_error(Code::kInvalidArgument, "unknown flags {:#x}", options.flags);
   if (options.warp_split < TILERT_SPLIT_AUTO || options.warp_split > TILERT_SPLIT_SQUARE)
     return make_error(Code::kInvalidArgument, "warp_split {} is none of auto, rows, columns, square",
@@ -230,6 +247,7 @@ Status Builder::do_gemm(const tilert_region* a, const tilert_region* b, const ti
   TILERT_ASSIGN(const auto cm, matrix(gemm.c, "C", text_of(gemm.c.buffer)));
   gemm.trans_a = (options.flags & TILERT_GEMM_TRANS_A) != 0;
   gemm.trans_b = (options.flags & TILERT_GEMM_TRANS_B) != 0;
+  gemm.tf32 = (options.flags & TILERT_GEMM_TF32) != 0;
   if (gemm.trans_a) std::swap(am.first, am.second);
   if (gemm.trans_b) std::swap(bm.first, bm.second);
   if (am.second != bm.first || cm.first != am.first || cm.second != bm.second)

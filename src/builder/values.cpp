@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "builder/builder.h"
+#include "support/small_float.h"
 
 namespace tilert::builder {
 namespace {
@@ -30,6 +31,10 @@ double as_double(uint64_t bits) { return std::bit_cast<double>(bits); }
 
 // The value of an integer as a float of `dtype`, where it is exact.
 bool representable(DType dtype, int64_t value) {
+  if (dtype_is_small_float(dtype)) {
+    const auto number = static_cast<double>(value);  // exact where the small type has it
+    return small_to_f64(dtype, f64_to_small(dtype, number, true)) == number;
+  }
   const int digits = dtype == DType::f16 ? 11 : dtype == DType::bf16 ? 8 : dtype == DType::f32 ? 24 : 53;
   const uint64_t magnitude = value < 0 ? 0 - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
   if (magnitude == 0) return true;
@@ -53,6 +58,7 @@ uint64_t float_bits(DType dtype, double value) {
     case DType::f64: return std::bit_cast<uint64_t>(value);
     default: break;
   }
+  if (dtype_is_small_float(dtype)) return f64_to_small(dtype, value, false);
   // f32: half to even by hand, since a conversion follows the thread's rounding mode.
   const auto bits = std::bit_cast<uint64_t>(value);
   const auto sign = static_cast<uint32_t>(bits >> 32) & 0x80000000u;
@@ -76,12 +82,17 @@ uint64_t float_bits(DType dtype, double value) {
   return sign | static_cast<uint32_t>(packed >= 0x7f800000u ? 0x7f800000u : packed);
 }
 
-bool is_infinite(DType dtype, uint64_t bits) {
+// Whether a finite literal left the type.
+bool overflowed(DType dtype, uint64_t bits, double value) {
+  if (dtype_is_small_float(dtype)) {
+    const double most = small_to_f64(dtype, f64_to_small(dtype, HUGE_VAL, true));
+    return !std::isfinite(small_to_f64(dtype, bits)) || std::fabs(value) > most * 1.25;
+  }
   switch (dtype) {
     case DType::f16: return (bits & 0x7fff) == 0x7c00;
     case DType::bf16: return (bits & 0x7fff) == 0x7f80;
     case DType::f32: return (bits & 0x7fffffff) == 0x7f800000;
-    default: return false;
+    default: return false;  // f64: a literal is one already
   }
 }
 
@@ -128,7 +139,7 @@ Result<ir::Expr> Builder::adopt(const Value& value, DType dtype, std::string_vie
       return make_error(Code::kInvalidProgram, "{}: the float literal {} does not become {}: cast it", what, text,
                         dtype_text(dtype));
     const uint64_t bits = float_bits(dtype, as_double(value.bits));
-    if (std::isfinite(as_double(value.bits)) && is_infinite(dtype, bits))
+    if (std::isfinite(as_double(value.bits)) && overflowed(dtype, bits, as_double(value.bits)))
       return make_error(Code::kInvalidProgram, "{}: the literal {} is outside {}", what, text, dtype_text(dtype));
     return arena.constant(dtype, bits);
   }
@@ -182,7 +193,7 @@ tilert_expr Builder::literal(tilert_dtype dtype, uint64_t bits) {
   return make<tilert_expr>("literal", [&]() -> Result<tilert_expr> {
     if (dtype == TILERT_BOOL && bits <= 1) return add_expr(program_->arena->boolean(bits != 0));
     if (dtype == TILERT_UINT64 && bits >> 63)
-      return make_error(Code::kInvalidProgram, "the literal {} is beyond int64: write it as a float literal", bits);
+      return make_error(Code::kInvalidProgram, "the literal {} is beyond int64: make it a constant of dtype u64, or a float literal", bits);
     if (dtype == TILERT_UINT64) return add_value(Value{nullptr, DType::int64, bits, {}});
     if (dtype != TILERT_INT64 && dtype != TILERT_F64)
       return make_error(Code::kInvalidArgument, "a literal is given as int64, uint64, f64 or bool (0 or 1), not as dtype {}",
@@ -250,6 +261,9 @@ Result<ir::Expr> Builder::apply(tilert_op op, const std::vector<ir::Expr>& opera
     return arena.make(ir::Op::div, {arena.make(ir::Op::add, {x[0], less}), x[1]});
   }
   if (op == TILERT_OP_GT || op == TILERT_OP_GE) std::swap(x[0], x[1]);
+  if (!ir::well_typed(made, x) && !dtype_computes(x[0]->dtype))
+    return make_error(Code::kInvalidProgram, "{} of {}: the type is stored and converted only, cast to {} first", row.name,
+                      dtype_text(x[0]->dtype), dtype_is_float(x[0]->dtype) ? "f32 or f16" : "int8 or int32");
   if (!ir::well_typed(made, x))
     return make_error(Code::kInvalidProgram, "{} of {}: it takes no such operand, cast it first", row.name,
                       dtype_text(x[0]->dtype));
@@ -303,11 +317,14 @@ tilert_expr Builder::op(tilert_op op, const tilert_expr* operands, uint32_t coun
 tilert_expr Builder::cast(tilert_dtype dtype, tilert_expr x, uint32_t flags) {
   return make<tilert_expr>("cast", [&]() -> Result<tilert_expr> {
     if (flags & ~uint32_t{TILERT_CAST_NONSAT}) return make_error(Code::kInvalidArgument, "unknown flags {:#x}", flags);
-    if (flags) return refuse(Refusal::cast_nonsat_);
     DType to = DType::index;
     if (dtype != TILERT_INDEX) {
       TILERT_ASSIGN(to, storage_dtype(dtype, "the dtype to cast to"));
     }
+    if (flags && !has_overflow_value(to))
+      return make_error(Code::kInvalidProgram, "a cast to {} that does not saturate: {}: leave TILERT_CAST_NONSAT out",
+                        dtype_text(to), dtype_is_small_float(to) ? "the type has neither infinity nor NaN"
+                                                                 : "only casts to fp8 saturate otherwise");
     TILERT_ASSIGN(const Value found, value(x, "the value to cast"));
     if (!found.expr) {
       TILERT_ASSIGN(const ir::Expr constant, adopt(found, to, "the value to cast"));
@@ -318,7 +335,8 @@ tilert_expr Builder::cast(tilert_dtype dtype, tilert_expr x, uint32_t flags) {
       TILERT_ASSIGN(const ir::Expr made, adopt(found, to, "the value to cast"));
       return add_expr(made, found.life);
     }
-    return add_expr(program_->arena->cast(found.expr, to), found.life);
+    ir::Arena& arena = *program_->arena;
+    return add_expr(flags ? arena.cast_nonsat(found.expr, to) : arena.cast(found.expr, to), found.life);
   });
 }
 

@@ -92,13 +92,17 @@ Result<ir::HostArgument> host_tensor(const ir::Program& program, size_t i, const
     else if (argument.shape && buffer.contiguous)
       strides[k] = contiguous;
     if (strides[k] < 0) return make_error(Code::kShape, "'{}': stride {} is {}", buffer.name, k, strides[k]);
+    const bool innermost = k + 1 == buffer.shape.size();
+    if (dtype_is_packed(buffer.dtype) && size > 1 && (innermost ? strides[k] != 1 : strides[k] % dtype_group(buffer.dtype) != 0))
+      return make_error(Code::kShape, "'{}': stride {} is {}: rows of {} start on a byte, multiples of {} elements", buffer.name,
+                        k, strides[k], dtype_text(buffer.dtype), dtype_group(buffer.dtype));
     contiguous *= size;
     empty = empty || size == 0;
     last += (size - 1) * strides[k];
   }
   if (!argument.data && !empty) return make_error(Code::kInvalidArgument, "'{}' is NULL and has elements", buffer.name);
   out.data = argument.data;
-  out.bytes = empty ? 0 : (last + 1) * dtype_bytes(buffer.dtype);
+  out.bytes = empty ? 0 : ((last + 1) * dtype_bits(buffer.dtype) + 7) / 8;
   if (argument.strides) out.strides = std::move(strides);
   return out;
 }

@@ -18,15 +18,12 @@ using namespace ir;
 std::string c_type(DType dtype) {
   switch (dtype) {
     case DType::boolean: return "bool";
-    case DType::int8: return "tl_i8";
     case DType::int32: return "int";
-    case DType::uint32: return "tl_u32";
     case DType::int64:
     case DType::index: return "tl_i64";
-    case DType::uint64: return "tl_u64";
-    case DType::f16: return "tl_f16";
-    case DType::bf16: return "tl_bf16";
+    case DType::tf32:  // f32 whose last bits are zero
     case DType::f32: return "float";
+    case DType::f64: return "double";
     default: return fmt::format("tl_{}", dtype_text(dtype));
   }
 }
@@ -71,7 +68,17 @@ std::string CText::take() {
   return text;
 }
 
+bool CText::is_packed(BufferId id) const {
+  const Buffer& b = program_.buffer(id);
+  return b.scope == Scope::global && dtype_is_packed(b.dtype);
+}
+
 std::string CText::element(const Access& access) const {
+  if (is_packed(access.buffer)) {
+    const DType d = program_.buffer(access.buffer).dtype;
+    return fmt::format("tl_packed_get<{}, {}>({}, {})", c_type(d), dtype_bits(d), buffer(access.buffer),
+                       access.indices.empty() ? "0" : expr(access.indices[0]));
+  }
   if (access.indices.empty()) return buffer(access.buffer);
   return fmt::format("{}[{}]", buffer(access.buffer), expr(access.indices[0]));
 }
@@ -79,6 +86,8 @@ std::string CText::element(const Access& access) const {
 std::string CText::address(const Access& access) const {
   if (access.indices.empty()) return "&" + buffer(access.buffer);
   const Expr index = access.indices[0];
+  if (is_packed(access.buffer))
+    return fmt::format("tl_packed_byte<{}>({}, {})", dtype_bits(program_.buffer(access.buffer).dtype), buffer(access.buffer), expr(index));
   if (index->is_constant() && index->as_int() == 0) return buffer(access.buffer);
   return fmt::format("{} + {}", buffer(access.buffer), expr(index));
 }
@@ -142,6 +151,9 @@ void CText::stmt(const Stmt& s) {
                  [&](const Jump& j) { jump(j); },
                  [&](const Atomic& a) { atomic(a); },
                  [&](const Move& m) {
+                   if (is_packed(m.src.buffer))
+                     return line(fmt::format("tl_unpack<{}, {}>({}, {});", m.count, dtype_bits(program_.buffer(m.src.buffer).dtype),
+                                             address(m.dst), address(m.src)));
                    line(fmt::format("tl_move<{}>({}, {});", m.count, address(m.dst), address(m.src)));
                  },
                  [&](const Call& c) { call(c); },

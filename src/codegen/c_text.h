@@ -31,6 +31,7 @@ class CText {
   std::string buffer(ir::BufferId id) const;
   std::string element(const ir::Access& access) const;  // lvalue
   std::string address(const ir::Access& access) const;  // pointer to the element
+  bool is_packed(ir::BufferId id) const;                // a tensor whose elements share bytes: its pointer is to bytes
 
  private:
   void stmt(const ir::Stmt& stmt);

@@ -86,7 +86,7 @@ class KernelText {
       const Buffer& b = program_.buffer(id);
       if (b.scope != Scope::global) continue;
       const bool read_only = b.direction == Direction::in && !b.may_alias;
-      add(fmt::format("{}{}*{} {}", b.direction == Direction::in ? "const " : "", c_type(b.dtype), read_only ? " __restrict__" : "", text_.buffer(id)));
+      add(fmt::format("{}{}*{} {}", b.direction == Direction::in ? "const " : "", dtype_is_packed(b.dtype) ? "unsigned char" : c_type(b.dtype), read_only ? " __restrict__" : "", text_.buffer(id)));
       out.parameters.push_back({KernelParameter::Kind::pointer, id, nullptr, {}});
     }
     for (size_t i = 0; i < plan_.roles.maps.size(); ++i) {

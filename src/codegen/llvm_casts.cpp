@@ -4,15 +4,19 @@
 
 namespace tilert::codegen {
 
-std::string LlvmValues::cast(DType from, DType to, int lanes, const std::string& value) {
+std::string LlvmValues::cast(DType from, DType to, int lanes, const std::string& value, bool saturates) {
   if (from == to) return value;
+  if (to == DType::tf32) return narrow_tf32(t_, lanes, value);
+  if (!dtype_computes(from)) return from_stored(from, to, lanes, value, saturates);
+  if (!dtype_computes(to)) return to_stored(from, to, lanes, value, saturates);
   const std::string source = vec(from, lanes), target = vec(to, lanes);
   if (to == DType::boolean) {
     if (dtype_is_float(from)) return t_.let("fcmp une {} {}, {}", source, value, constant(from, 0, lanes));
     return t_.let("icmp ne {} {}, {}", source, value, constant(from, 0, lanes));
   }
   if (dtype_is_float(from) && dtype_is_float(to)) {
-    if (from == DType::f64) return rounded(to, lanes, t_.let("fptrunc {} {} to {}", source, value, target));
+    if (from == DType::f64 && to == DType::f32) return t_.let("fptrunc {} {} to {}", source, value, target);
+    if (from == DType::f64) return rounded(to, lanes, odd_from_double(lanes, value));
     if (to == DType::f64) return t_.let("fpext {} {} to {}", source, value, target);
     // Within registers the wider types hold what the narrower ones do.
     return to == DType::f32 ? value : rounded(to, lanes, value);
@@ -28,6 +32,35 @@ std::string LlvmValues::cast(DType from, DType to, int lanes, const std::string&
   if (wide == width) return value;
   const char* how = width < wide ? "trunc" : dtype_is_signed(from) ? "sext" : "zext";
   return t_.let("{} {} {} to {}", how, source, value, target);
+}
+
+std::string LlvmValues::from_stored(DType from, DType to, int lanes, const std::string& value, bool saturates) {
+  if (dtype_is_float(from)) return cast(DType::f32, to, lanes, widen_small(t_, from, lanes, value), saturates);
+  return cast(DType::int8, to, lanes, value, saturates);
+}
+
+// To a small float from the f32 that is nearest or, where that is not the value, rounded to odd.
+std::string LlvmValues::to_stored(DType from, DType to, int lanes, const std::string& value, bool saturates) {
+  if (dtype_is_float(to)) {
+    const bool wide_integer = !dtype_is_float(from) && from != DType::boolean && dtype_bits(from) > 16;
+    const std::string single = from == DType::f64 ? odd_from_double(lanes, value)
+                               : wide_integer     ? odd_rounded(from, lanes, value)
+                                                  : cast(from, DType::f32, lanes, value);
+    return narrow_small(t_, to, lanes, single, saturates);
+  }
+  if (!dtype_is_float(from)) return low_bits(to, lanes, cast(from, DType::int8, lanes, value));
+  const bool is_signed = dtype_is_signed(to);
+  const std::string word = cast(from, DType::int8, lanes, value), type = vector_type(lanes, "i8");
+  const std::string suffix = lanes == 1 ? "i8" : fmt::format("v{}i8", lanes);
+  const std::string low = splat_constant(lanes, "i8", is_signed ? "-8" : "0"), high = splat_constant(lanes, "i8", is_signed ? "7" : "15");
+  const std::string above = t_.let("call {0} @llvm.smax.{1}({0} {2}, {0} {3})", type, suffix, word, low);
+  return t_.let("call {0} @llvm.smin.{1}({0} {2}, {0} {3})", type, suffix, above, high);
+}
+
+std::string LlvmValues::low_bits(DType to, int lanes, const std::string& value) {
+  const std::string byte = vector_type(lanes, "i8"), part = vector_type(lanes, fmt::format("i{}", dtype_bits(to)));
+  const std::string cut = t_.let("trunc {} {} to {}", byte, value, part);
+  return t_.let("{} {} {} to {}", dtype_is_signed(to) ? "sext" : "zext", part, cut, byte);
 }
 
 std::string LlvmValues::integer_to_float(DType from, DType to, int lanes, const std::string& value) {
@@ -63,7 +96,26 @@ std::string LlvmValues::odd_rounded(DType from, int lanes, const std::string& va
   return t_.let("select {} {}, {} {}, {} {}", flag, below, target, negative, target, positive);
 }
 
+// The double as f32 rounded to odd, as above: the nearest f32, one step toward zero where that is larger, its last bit set
+// where anything was lost.
+std::string LlvmValues::odd_from_double(int lanes, const std::string& value) {
+  const std::string wide = vector_type(lanes, "double"), near_type = vector_type(lanes, "float"),
+                    word = vector_type(lanes, "i32"), flag = vector_type(lanes, "i1");
+  const std::string near = t_.let("fptrunc {} {} to {}", wide, value, near_type);
+  const std::string back = t_.let("fpext {} {} to {}", near_type, near, wide);
+  const std::string lost = t_.let("fcmp one {} {}, {}", wide, back, value);
+  const std::string size = call("fabs", DType::f64, lanes, std::span(&value, 1));
+  const std::string back_size = call("fabs", DType::f64, lanes, std::span(&back, 1));
+  const std::string above = t_.let("zext {} {} to {}", flag, t_.let("fcmp ogt {} {}, {}", wide, back_size, size), word);
+  const std::string bits = t_.let("bitcast {} {} to {}", near_type, near, word);
+  const std::string toward_zero = t_.let("sub {} {}, {}", word, bits, above);
+  const std::string odd = t_.let("or {} {}, {}", word, toward_zero, splat_constant(lanes, "i32", "1"));
+  const std::string chosen = t_.let("select {0} {1}, {2} {3}, {2} {4}", flag, lost, word, odd, bits);
+  return t_.let("bitcast {} {} to {}", word, chosen, near_type);
+}
+
 std::string LlvmValues::reinterpret(DType from, DType to, int lanes, const std::string& value) {
+  if (dtype_bits(to) < 8) return low_bits(to, lanes, value);
   const std::string source = vector_type(lanes, memory_type(from)), target = vector_type(lanes, memory_type(to));
   const std::string raw = to_memory(from, lanes, value);
   return from_memory(to, lanes, source == target ? raw : t_.let("bitcast {} {} to {}", source, raw, target));

@@ -1,37 +1,9 @@
 // Conversions by instruction where the target has them, by integer arithmetic where it has not.
 #include "codegen/llvm_convert.h"
+#include "codegen/llvm_words.h"
 
 namespace tilert::codegen {
 namespace {
-
-// Integer arithmetic on <lanes x i32>, with constants written as numbers.
-class Words {
- public:
-  Words(LlvmText& t, int lanes) : t_(t), lanes_(lanes), type_(vector_type(lanes, "i32")) {}
-
-  std::string constant(uint32_t value) const { return splat_constant(lanes_, "i32", std::to_string(static_cast<int32_t>(value))); }
-  std::string op(const char* name, const std::string& a, uint32_t b) { return op(name, a, constant(b)); }
-  std::string op(const char* name, const std::string& a, const std::string& b) {
-    return t_.let("{} {} {}, {}", name, type_, a, b);
-  }
-  std::string compare(const char* relation, const std::string& a, uint32_t b) {
-    return t_.let("icmp {} {} {}, {}", relation, type_, a, constant(b));
-  }
-  std::string select(const std::string& mask, const std::string& a, const std::string& b) {
-    return t_.let("select {0} {1}, {2} {3}, {2} {4}", vector_type(lanes_, "i1"), mask, type_, a, b);
-  }
-  std::string from_float(const std::string& x) { return t_.let("bitcast {} {} to {}", floats(), x, type_); }
-  std::string to_float(const std::string& x) { return t_.let("bitcast {} {} to {}", type_, x, floats()); }
-  std::string from_half_word(const std::string& x) { return t_.let("zext {} {} to {}", halves(), x, type_); }
-  std::string to_half_word(const std::string& x) { return t_.let("trunc {} {} to {}", type_, x, halves()); }
-  std::string floats() const { return vector_type(lanes_, "float"); }
-  std::string halves() const { return vector_type(lanes_, "i16"); }
-
- private:
-  LlvmText& t_;
-  const int lanes_;
-  const std::string type_;
-};
 
 // The 15 bits below the sign, moved to where an f32 has them, have an exponent that is 112 too small; a product by
 // 2^112 mends it exactly, subnormals included.
@@ -87,6 +59,15 @@ std::string narrow_f16(LlvmText& t, const CpuIsa& isa, int lanes, const std::str
 std::string widen_bf16(LlvmText& t, int lanes, const std::string& value) {
   Words w(t, lanes);
   return w.to_float(w.op("shl", w.from_half_word(value), 16u));
+}
+
+std::string narrow_tf32(LlvmText& t, int lanes, const std::string& value) {
+  Words w(t, lanes);
+  const std::string bits = w.from_float(value);
+  const std::string odd = w.op("and", w.op("lshr", bits, 13u), 1u);
+  const std::string rounded = w.op("and", w.op("add", w.op("add", bits, 0xfffu), odd), 0xffffe000u);
+  const std::string special = w.compare("uge", w.op("and", bits, 0x7fffffffu), 0x7f800000u);
+  return w.to_float(w.select(special, bits, rounded));
 }
 
 std::string narrow_bf16(LlvmText& t, int lanes, const std::string& value) {

@@ -55,10 +55,10 @@ std::string LlvmValues::float_operation(Op op, DType d, int lanes, std::span<con
   }
   const auto function = math_function(op);
   if (!function) return v[0];
-  math_.insert({*function, lanes});
+  math_.insert({*function, d == DType::f64, lanes});
   std::string arguments;
   for (const std::string& x : v) arguments += fmt::format("{}{} {}", arguments.empty() ? "" : ", ", type, x);
-  return rounded(d, lanes, t_.let("call {} @{}({})", type, math_name(*function, lanes), arguments));
+  return rounded(d, lanes, t_.let("call {} @{}({})", type, math_name(*function, d, lanes), arguments));
 }
 
 // The number wins over NaN (or NaN over the number), and -0 < +0: the plain comparison, then the two exceptions.

@@ -18,7 +18,7 @@ namespace tilert::codegen {
 
 // What a module's kernels call, written once each.
 struct LlvmCallees {
-  std::set<std::pair<MathFunction, int>> math;
+  std::set<MathUse> math;
   std::set<std::pair<DType, Pack>> packs;
   std::set<GemmKind> products;
   bool rows = false;
@@ -77,6 +77,11 @@ class LlvmKernel {
   std::string conditions(const ir::Access& access, bool checked);  // an i1; empty: certainly inside
   std::string read(const ir::Access& access, DType dtype, int lanes);
   void write(const ir::Access& access, DType dtype, int lanes, const std::string& value);
+  // llvm_packed.cpp: elements of less than a byte, one after the other.
+  bool is_packed(ir::BufferId buffer) const;
+  std::vector<std::string> lane_offsets(const ir::Access& access, int lanes);
+  std::string read_packed(const ir::Access& access, DType dtype, int lanes);
+  void write_packed(const ir::Access& access, DType dtype, int lanes, const std::string& value);
   std::vector<std::string> lane_pointers(const ir::Access& access, int lanes);
   std::string pointer(ir::BufferId buffer, const std::string& element);
   std::string base(ir::BufferId buffer) const;

@@ -5,6 +5,7 @@
 #include "arith/affine.h"
 #include "arith/build.h"
 #include "codegen/llvm_kernel.h"
+#include "ir/evaluate.h"
 #include "ir/inline_text.h"
 #include "ir/semantics.h"
 #include "ir/visit.h"
@@ -197,7 +198,7 @@ void LlvmKernel::let(const Let& n, int lanes, bool checked) {
   text_.put("br label %{}", after);
   text_.label(after);
   define(text_.let("phi {} [ {}, %{} ], [ {}, %{} ]", vector_type(width, register_type(dtype)), made, end,
-                   values_.constant(dtype, 0, width), before), differs);
+                   values_.constant(dtype, double_to_bits(dtype, 0), width), before), differs);
 }
 
 void LlvmKernel::store(const Store& n, int lanes, bool checked) {
@@ -262,6 +263,7 @@ std::string LlvmKernel::read(const Access& access, DType dtype, int lanes) {
     const std::string raw = text_.let("load {}, ptr {}", vector_type(lanes, register_type(local_dtype(dtype))), local_pointer(access));
     return dtype == DType::boolean ? text_.let("trunc {} {} to {}", vector_type(lanes, "i8"), raw, vector_type(lanes, "i1")) : raw;
   }
+  if (is_packed(access.buffer)) return read_packed(access, dtype, lanes);
   const std::vector<std::string> pointers = lane_pointers(access, lanes);
   if (pointers.size() == 1) return values_.load(dtype, lanes, pointers[0]);
   std::string out = "poison";
@@ -279,6 +281,7 @@ void LlvmKernel::write(const Access& access, DType dtype, int lanes, const std::
     text_.put("store {} {}, ptr {}", type, raw, local_pointer(access));
     return;
   }
+  if (is_packed(access.buffer)) return write_packed(access, dtype, lanes, stored);
   const std::vector<std::string> pointers = lane_pointers(access, lanes);
   if (pointers.size() == 1) return values_.store(dtype, lanes, stored, pointers[0]);
   for (int i = 0; i < lanes; ++i) {

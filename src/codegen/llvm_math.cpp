@@ -245,13 +245,18 @@ class MathWriter {
 
 }  // namespace
 
-std::string math_name(MathFunction function, int lanes) {
+const char* math_symbol(MathFunction function) {
   static constexpr const char* kNames[] = {
-#define TILERT_ULP(name, dtype, bound) #name,
+#define TILERT_ULP(name, f32_bound, f64_bound) #name,
 #include "codegen/ulp.def"
   };
-  return fmt::format("tl_{}_v{}", kNames[static_cast<int>(function)], lanes);
+  return kNames[static_cast<int>(function)];
 }
+
+std::string math_name(MathFunction function, DType dtype, int lanes) {
+  return fmt::format("tl_{}_{}{}", math_symbol(function), dtype == DType::f64 ? "d" : "v", lanes);
+}
+std::string math_name(MathFunction function, int lanes) { return math_name(function, DType::f32, lanes); }
 
 std::string emit_math(const CpuIsa& isa, MathFunction function, int lanes) { return MathWriter(isa, lanes).write(function); }
 

@@ -21,7 +21,12 @@ Result<GeneratedProgram> generate_llvm(passes::Module module, const passes::Pass
     out.source += LlvmKernel(lowered, k, isa, callees).run(kernel);
     out.kernels.push_back(std::move(kernel));
   }
-  for (const auto& [function, lanes] : callees.math) out.source += emit_math(isa, function, lanes);
+  std::vector<MathFunction> of_f64;
+  for (const MathUse& use : callees.math) {
+    out.source += use.f64 ? emit_math64(use.function, use.lanes) : emit_math(isa, use.function, use.lanes);
+    if (use.f64 && (of_f64.empty() || of_f64.back() != use.function)) of_f64.push_back(use.function);
+  }
+  out.source += math64_declarations(of_f64);
   for (const auto& [dtype, pack] : callees.packs) out.source += emit_pack(isa, dtype, pack);
   for (GemmKind kind : callees.products) out.source += emit_gemm(isa, kind);
   if (callees.rows) out.source += emit_rows_gemm(isa);

@@ -24,6 +24,8 @@ std::string suffix(DType d, int lanes) {
 
 std::string register_type(DType d) {
   if (d == DType::boolean) return "i1";
+  if (d == DType::tf32) return "float";
+  if (!dtype_computes(d)) return "i8";
   if (d == DType::f64) return "double";
   if (dtype_is_float(d)) return "float";
   return fmt::format("i{}", dtype_bits(d));
@@ -41,6 +43,7 @@ std::string LlvmValues::integer_constant(DType d, int64_t value, int lanes) {
 }
 
 std::string LlvmValues::constant(DType d, uint64_t bits, int lanes) {
+  if (!dtype_computes(d) && d != DType::tf32) return splat_constant(lanes, "i8", std::to_string(static_cast<int8_t>(bits)));
   if (!dtype_is_float(d)) return integer_constant(d, static_cast<int64_t>(bits), lanes);
   if (d == DType::f64) return splat_constant(lanes, "double", fmt::format("0x{:016X}", bits));
   float value = d == DType::f16    ? f16_to_f32(static_cast<uint16_t>(bits))
@@ -69,6 +72,7 @@ std::string LlvmValues::operation(Op op, DType from, DType to, int lanes, std::s
     case Op::eq: case Op::ne: case Op::lt: case Op::le: return compare(op, from, lanes, v);
     case Op::isnan: case Op::isinf: case Op::isfinite: return float_test(op, from, lanes, v[0]);
     case Op::cast: return cast(from, to, lanes, v[0]);
+    case Op::cast_nonsat: return cast(from, to, lanes, v[0], false);
     case Op::reinterpret: return reinterpret(from, to, lanes, v[0]);
     default: return dtype_is_float(from) ? float_operation(op, from, lanes, v, tame) : integer_operation(op, from, lanes, v, tame);
   }

@@ -1,6 +1,7 @@
 // Scalar operations as LLVM IR on values of any number of lanes, with the exact meaning of ir/evaluate.h.
 // In registers bool is i1, f16 and bf16 are float holding a value of the narrow type; in memory bool is i8, the 16-bit
-// floats are i16. Not here: where values come from (llvm_program.h).
+// floats are i16. Types that are stored and converted only are i8 in both: a code, 4-bit integers with their sign.
+// Not here: where values come from (llvm_program.h).
 #pragma once
 
 #include <set>
@@ -25,7 +26,7 @@ class LlvmValues {
   // division's dividend is not negative and its divisor positive, or that the second operand of min (max) is a number
   // other than +0 (-0).
   std::string operation(ir::Op op, DType from, DType to, int lanes, std::span<const std::string> operands, bool tame = false);
-  std::string cast(DType from, DType to, int lanes, const std::string& value);
+  std::string cast(DType from, DType to, int lanes, const std::string& value, bool saturates = true);
   // `lanes` elements from a pointer to memory of `dtype`, aligned as one element.
   std::string load(DType dtype, int lanes, const std::string& pointer);
   void store(DType dtype, int lanes, const std::string& value, const std::string& pointer);
@@ -35,7 +36,7 @@ class LlvmValues {
   std::string from_memory(DType d, int lanes, const std::string& value);
 
   // The elementary functions that were called, with their lanes.
-  const std::set<std::pair<MathFunction, int>>& math() const { return math_; }
+  const std::set<MathUse>& math() const { return math_; }
 
  private:
   std::string vec(DType dtype, int lanes) const { return vector_type(lanes, register_type(dtype)); }
@@ -51,11 +52,15 @@ class LlvmValues {
   std::string call(const std::string& intrinsic, DType d, int lanes, std::span<const std::string> v);
   std::string rounded(DType d, int lanes, const std::string& value);  // an f32 result to the 16-bit float
   std::string integer_to_float(DType from, DType to, int lanes, const std::string& value);
+  std::string to_stored(DType from, DType to, int lanes, const std::string& value, bool saturates);
+  std::string from_stored(DType from, DType to, int lanes, const std::string& value, bool saturates);
+  std::string low_bits(DType to, int lanes, const std::string& value);  // of an i8, as a type of less than a byte
   std::string odd_rounded(DType from, int lanes, const std::string& value);
+  std::string odd_from_double(int lanes, const std::string& value);
   std::string reinterpret(DType from, DType to, int lanes, const std::string& value);
   LlvmText& t_;
   const CpuIsa& isa_;
-  std::set<std::pair<MathFunction, int>> math_;
+  std::set<MathUse> math_;
 };
 
 }  // namespace tilert::codegen

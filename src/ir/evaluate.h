@@ -16,7 +16,7 @@
 namespace tilert::ir {
 
 // The value of the node over its operands' bit patterns; nothing for a variable, and where a dtype or operation has no
-// evaluation (fp8 and smaller, nf4, tf32). Independent of the thread's rounding mode, flush-to-zero and locale.
+// evaluation (tf32, fp8 and smaller are converted only). Independent of the thread's rounding mode, flush-to-zero and locale.
 std::optional<uint64_t> evaluate(const Node& node, std::span<const uint64_t> operands);
 
 // One operation as a function of up to three bit patterns; null where there is no evaluation. `operand` is the dtype of
@@ -24,7 +24,7 @@ std::optional<uint64_t> evaluate(const Node& node, std::span<const uint64_t> ope
 using ScalarFunction = uint64_t (*)(uint64_t, uint64_t, uint64_t);
 ScalarFunction scalar_function(Op op, DType operand, DType result);
 
-// Whether values of the dtype can be computed with.
+// Whether values of the dtype can be computed with, or at least converted.
 bool can_evaluate(DType dtype);
 
 // The bits of a value of `dtype` as a double (floats of at most 64 bits exactly, integers rounded).
@@ -32,8 +32,11 @@ double bits_to_double(DType dtype, uint64_t bits);
 // The value in `dtype` as `cast` from f64 rounds it. The caller holds a FloatEnvironment.
 uint64_t double_to_bits(DType dtype, double value);
 
-// Elements in memory, little-endian, of byte-addressable dtypes: bit patterns as above.
+// Elements in memory, little-endian, each in bytes of its own: bit patterns as above.
 uint64_t load_element(DType dtype, const void* address);
 void store_element(DType dtype, void* address, uint64_t bits);
+// Element `index` of packed ones, low bits first; the other bits of its bytes stay.
+uint64_t load_packed(DType dtype, const void* base, int64_t index);
+void store_packed(DType dtype, void* base, int64_t index, uint64_t bits);
 
 }  // namespace tilert::ir

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "support/small_float.h"
+
 namespace tilert::ir {
 namespace {
 
@@ -84,7 +86,9 @@ Expr Arena::number(DType dtype, double value) {
       return constant(dtype, bits);
     }
     case DType::boolean: return constant(dtype, value != 0);
-    default: return constant(dtype, static_cast<uint64_t>(static_cast<int64_t>(value)));
+    default:
+      if (dtype_is_small_float(dtype)) return constant(dtype, f64_to_small(dtype, value, true));
+      return constant(dtype, static_cast<uint64_t>(static_cast<int64_t>(value)));
   }
 }
 
@@ -101,9 +105,23 @@ Expr Arena::cast(Expr value, DType to) {
   return intern(Node{Op::cast, to, 1, 0, {value}, 0, 0, 0});
 }
 
+Expr Arena::cast_nonsat(Expr value, DType to) {
+  if (value->dtype == to) return value;
+  return intern(Node{Op::cast_nonsat, to, 1, 0, {value}, 0, 0, 0});
+}
+
 Expr Arena::reinterpret(Expr value, DType to) {
   if (value->dtype == to) return value;
   return intern(Node{Op::reinterpret, to, 1, 0, {value}, 0, 0, 0});
+}
+
+Expr Arena::conversion(Op op, Expr value, DType to) {
+  switch (op) {
+    case Op::cast: return cast(value, to);
+    case Op::cast_nonsat: return cast_nonsat(value, to);
+    case Op::reinterpret: return reinterpret(value, to);
+    default: return nullptr;
+  }
 }
 
 bool well_typed(Op op, std::span<const Expr> operands) {
@@ -118,6 +136,8 @@ bool well_typed(Op op, std::span<const Expr> operands) {
     return true;
   };
   if (is_philox(op) && first != DType::int64) return false;
+  const bool stored_only = !dtype_computes(first);
+  if (stored_only && row.rule != TypeRule::choose && row.rule != TypeRule::convert) return false;
   switch (row.rule) {
     case TypeRule::leaf: return false;
     case TypeRule::same:

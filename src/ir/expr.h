@@ -76,7 +76,10 @@ class Arena {
   Expr make(Op op, std::span<const Expr> operands);
   Expr make(Op op, std::initializer_list<Expr> operands) { return make(op, std::span(operands.begin(), operands.size())); }
   Expr cast(Expr value, DType to);        // the value itself when the dtype is `to` already
+  Expr cast_nonsat(Expr value, DType to);
   Expr reinterpret(Expr value, DType to);
+  // One of these three, or nothing for another operation.
+  Expr conversion(Op op, Expr value, DType to);
   size_t size() const { return nodes_.size(); }
 
  private:

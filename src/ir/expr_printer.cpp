@@ -93,7 +93,7 @@ void ExprPrinter::spell(Expr e) {
     if (found != definitions_.end()) return put("$", found->second);
   }
   put(op_row(e->op).text);
-  if (e->op == Op::cast || e->op == Op::reinterpret) put("<", dtype_text(e->dtype), ">");
+  if (op_row(e->op).rule == TypeRule::convert) put("<", dtype_text(e->dtype), ">");
   put("(");
   for (int i = 0; i < e->arity; ++i) {
     if (i) put(", ");

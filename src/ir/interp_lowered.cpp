@@ -77,8 +77,11 @@ bool Machine::step(const Operation& op, const ir::Call& n, const Lanes& lanes) {
     case Primitive::mma_m16n8k16_f16: return call_mma(op, DType::f16, 2, lanes);
     case Primitive::mma_m16n8k16_bf16: return call_mma(op, DType::bf16, 2, lanes);
     case Primitive::mma_m16n8k32_s8: return call_mma(op, DType::int8, 4, lanes);
+    case Primitive::mma_m16n8k8_tf32: return call_mma(op, DType::tf32, 1, lanes);
+    case Primitive::pack_words:
     case Primitive::pack_regs: return call_pack(op, lanes);
     case Primitive::cast_pack: return call_cast_pack(op, n, lanes);
+    case Primitive::store_packed: return call_store_packed(op, lanes);
     case Primitive::shuffle_xor: return call_shuffle(op, lanes);
     case Primitive::red_add_vector: return call_red(op, lanes);
     default: return fail(fmt::format("{} cannot be interpreted", row.name), Code::kUnsupported);
@@ -174,6 +177,24 @@ bool Machine::call_pack(const Operation& op, const Lanes& lanes) {
   for (uint32_t l : lanes)
     if (!get_bytes(src.place, l, src.count, held.data()) || !put_bytes(dst.place, l, dst.count, held.data()))
       return false;
+  return true;
+}
+
+// The first so many of a run of registers to consecutive elements.
+bool Machine::call_store_packed(const Operation& op, const Lanes& lanes) {
+  const CompiledArgument &dst = op.arguments[2], &src = op.arguments[3];
+  if (!dst.place.memory || !src.place.memory || !op.arguments[4].value || dst.place.memory->dtype != src.place.memory->dtype)
+    return fail("store_packed is malformed", Code::kInternal);
+  for (uint32_t l : lanes) {
+    const int64_t count = std::min(eval_index(op.arguments[4].value, l), src.count);
+    int64_t to = 0, from = 0;
+    if (count <= 0) continue;
+    if (!span(dst.place, l, count, to) || !span(src.place, l, count, from)) return false;
+    for (int64_t i = 0; i < count; ++i) {
+      uint64_t value;
+      if (!read_at(*src.place.memory, from + i, l, value) || !write_at(*dst.place.memory, to + i, l, value)) return false;
+    }
+  }
   return true;
 }
 

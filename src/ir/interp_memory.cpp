@@ -70,7 +70,7 @@ bool Machine::read_at(Memory& m, int64_t element, uint32_t lane, uint64_t& value
         fmt::format("element {} of {} is read, but nothing was ever written there; fill, clear or copy into it first",
                     element, buffer_name(m)));
   if (in_parallel_ && !m.global && !check_race(m, element, false)) return false;
-  value = load_element(m.dtype, m.data + byte);
+  value = m.packed ? load_packed(m.dtype, m.data, element) : load_element(m.dtype, m.data + byte);
   return true;
 }
 
@@ -80,7 +80,8 @@ bool Machine::write_at(Memory& m, int64_t element, uint32_t lane, uint64_t value
   const uint32_t last = m.per_lane ? (in_parallel_ ? lanes_ - 1 : lane) : 0;
   for (uint32_t l = first; l <= last; ++l) {
     const int64_t byte = element * m.bytes + l * m.lane_bytes;
-    store_element(m.dtype, m.data + byte, value);
+    if (m.packed) store_packed(m.dtype, m.data, element, value);
+    else store_element(m.dtype, m.data + byte, value);
     if (m.written) std::fill_n(m.written + byte, m.bytes, uint8_t{1});
   }
   return true;
@@ -116,7 +117,7 @@ bool Machine::read(const Place& p, uint32_t lane, uint64_t& value) {
   int64_t at[kMaxRank + 1];
   const int64_t element = element_of(p, lane, at);
   if (element >= 0) return read_at(*p.memory, element, lane, value);
-  value = 0;
+  value = double_to_bits(p.memory->dtype, 0);
   return (p.memory->global && !p.flat) || outside(*p.memory, at, p.at.size());
 }
 

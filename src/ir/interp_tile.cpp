@@ -18,7 +18,7 @@ bool Machine::step(const Operation& op, const Copy&, const Lanes& lanes) {
   const Place &src = op.p[0], &dst = op.p[1];
   const uint32_t lane = lanes[0];
   static const auto& none = immortal(std::vector<const Tape*>());
-  const uint64_t safe = op.e[0] ? eval(op.e[0], lane) : 0;
+  const uint64_t safe = op.e[0] ? eval(op.e[0], lane) : double_to_bits(src.memory->dtype, 0);
   std::vector<uint64_t> values;
   if (!read_region(src, lane, src.memory->global ? op.bounds : none, safe, values)) return false;
   if (!convert(src.memory->dtype, dst.memory->dtype, values)) return false;
@@ -56,10 +56,11 @@ void multiply(const std::vector<T>& a, const std::vector<T>& b, std::vector<T>& 
     }
 }
 
-std::vector<float> floats(DType dtype, const std::vector<uint64_t>& bits) {
-  std::vector<float> values;
+template <class T>
+std::vector<T> floats(DType dtype, const std::vector<uint64_t>& bits) {
+  std::vector<T> values;
   values.reserve(bits.size());
-  for (uint64_t b : bits) values.push_back(static_cast<float>(bits_to_double(dtype, b)));
+  for (uint64_t b : bits) values.push_back(static_cast<T>(bits_to_double(dtype, b)));
   return values;
 }
 
@@ -79,15 +80,21 @@ bool Machine::step(const Operation& op, const Gemm& n, const Lanes& lanes) {
   const bool accumulate = eval(op.e[0], lane) != 0;
   if (!read_region(pa, lane, {}, 0, va) || !read_region(pb, lane, {}, 0, vb)) return false;
   if (accumulate && !read_region(pc, lane, {}, 0, vc)) return false;
-  const DType in = gemm_operand_dtype(pa.memory->dtype, pb.memory->dtype), out = pc.memory->dtype;
+  const DType in = gemm_operand_dtype(p_, n), out = pc.memory->dtype;
   if (!convert(pa.memory->dtype, in, va) || !convert(pb.memory->dtype, in, vb)) return false;
-  if (dtype_is_float(in) != dtype_is_float(out) || !can_evaluate(in) || !can_evaluate(out))
+  if (!gemm_takes(in, out))
     return fail(fmt::format("gemm of {} into {} is not supported", dtype_text(in), dtype_text(out)),
                 Code::kUnsupported);
-  if (dtype_is_float(in)) {
-    std::vector<float> sums = floats(out, vc);
-    multiply(floats(in, va), floats(in, vb), sums, c.rows, c.columns, a.columns, n.trans_a, n.trans_b);
+  const auto in_floats = [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> sums = floats<T>(out, vc);
+    multiply(floats<T>(in, va), floats<T>(in, vb), sums, c.rows, c.columns, a.columns, n.trans_a, n.trans_b);
     for (size_t i = 0; i < vc.size(); ++i) vc[i] = double_to_bits(out, static_cast<double>(sums[i]));
+  };
+  if (in == DType::f64) {
+    in_floats(0.0);
+  } else if (dtype_is_float(in)) {
+    in_floats(0.0f);
   } else {
     multiply(va, vb, vc, c.rows, c.columns, a.columns, n.trans_a, n.trans_b);
     if (!convert(DType::int64, out, vc)) return false;

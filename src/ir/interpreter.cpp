@@ -52,10 +52,11 @@ bool Machine::bind_arguments() {
     m.dtype = buffer.dtype;
     m.bytes = dtype_bytes(buffer.dtype);
     m.global = buffer.scope == Scope::global;
+    m.packed = m.global && dtype_is_packed(buffer.dtype);
     m.per_lane = buffer.scope == Scope::scalar || buffer.scope == Scope::local || buffer.scope == Scope::registers;
     m.staged = buffer.stages > 1;
     if (buffer.shape.size() > kMaxRank || m.bytes == 0)
-      return fail(fmt::format("{} has {} dims of {}: more than {}, or of less than a byte", buffer_name(m),
+      return fail(fmt::format("{} has {} dims of {}: more than {}, or of no type", buffer_name(m),
                               buffer.shape.size(), dtype_text(buffer.dtype), kMaxRank),
                   Code::kUnsupported);
     if (m.global && !bind_global(b)) return false;
@@ -88,10 +89,12 @@ bool Machine::bind_global(BufferId id) {
     fits &= m.strides[d] >= 0 && !__builtin_mul_overflow(std::max<int64_t>(0, m.shape[d] - 1), m.strides[d], &reach) &&
             !__builtin_add_overflow(last, reach, &last);
   }
+  const int64_t unit = m.packed ? dtype_bits(m.dtype) : m.bytes;
   int64_t needed = 0;
-  fits = fits && !__builtin_mul_overflow(last, m.bytes, &needed) && !__builtin_add_overflow(needed, m.bytes, &needed);
+  fits = fits && !__builtin_mul_overflow(last, unit, &needed) && !__builtin_add_overflow(needed, unit, &needed);
+  if (m.packed) needed = (needed + 7) / 8;
   m.data = static_cast<uint8_t*>(argument.data);
-  m.elements = argument.bytes / m.bytes;
+  m.elements = m.packed ? argument.bytes * 8 / unit : argument.bytes / m.bytes;
   if (!empty && (!fits || !m.data || needed > argument.bytes))
     return fail(fits ? fmt::format("{} needs {} bytes, the argument has {}", buffer_name(m), needed, argument.bytes)
                      : fmt::format("the strides of {} are negative or too large", buffer_name(m)),

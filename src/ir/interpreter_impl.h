@@ -30,6 +30,7 @@ struct Memory {
   DType dtype = DType::none;
   int bytes = 0;  // of an element
   bool global = false;
+  bool packed = false;                  // elements of less than a byte, side by side
   bool per_lane = false;                // var, local, registers: each thread has its own
   bool staged = false;                  // an index for the stage may come first
   std::vector<int64_t> shape, strides;  // strides in elements
@@ -164,6 +165,7 @@ class Machine {
   bool call_ldmatrix(const Operation& op, int matrices, bool transposed, const Lanes& lanes);
   bool call_stmatrix(const Operation& op, int matrices, const Lanes& lanes);
   bool call_pack(const Operation& op, const Lanes& lanes);
+  bool call_store_packed(const Operation& op, const Lanes& lanes);
   bool call_cast_pack(const Operation& op, const ir::Call& call, const Lanes& lanes);
   bool call_mma(const Operation& op, DType input, int k, const Lanes& lanes);
   bool call_red(const Operation& op, const Lanes& lanes);

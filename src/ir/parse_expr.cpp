@@ -4,6 +4,7 @@
 
 #include "ir/evaluate.h"
 #include "ir/parser_impl.h"
+#include "support/small_float.h"
 
 namespace tilert::ir {
 
@@ -168,7 +169,7 @@ Expr Parser::expr(int depth) {
   const size_t place = s_.place();
   s_.advance();
   if (name == "true" || name == "false") return p_.arena->boolean(name == "true");
-  if (name == "cast" || name == "bits") return converted(name == "bits", depth);
+  if (const OpRow* row = op_from_text(name); row && row->rule == TypeRule::convert) return converted(row->op, depth);
   if (const auto type = dtype_from_text(name)) return constant(*type);
   if (op_from_text(name)) return operation(name, depth);
   s_.fail_at(place, fmt::format("'{}' is no operation", name));
@@ -182,7 +183,7 @@ Expr Parser::shallow(Expr e, size_t place) {
   return nothing();
 }
 
-Expr Parser::converted(bool reinterpret, int depth) {
+Expr Parser::converted(Op op, int depth) {
   s_.expect("<");
   const DType to = dtype();
   s_.expect(">");
@@ -190,11 +191,14 @@ Expr Parser::converted(bool reinterpret, int depth) {
   const size_t place = s_.place();
   const Expr value = expr(depth + 1);
   s_.expect(")");
-  if (!s_.failed() && reinterpret && dtype_bits(value->dtype) != dtype_bits(to))
+  if (!s_.failed() && op == Op::reinterpret && dtype_bits(value->dtype) != dtype_bits(to))
     s_.fail_at(place, fmt::format("bits<{}> needs a value of {} bits, this one has {}", dtype_text(to), dtype_bits(to),
                                   dtype_bits(value->dtype)));
   if (s_.failed()) return nothing();
-  return shallow(reinterpret ? p_.arena->reinterpret(value, to) : p_.arena->cast(value, to), place);
+  if (op == Op::cast_nonsat && !has_overflow_value(to))
+    s_.fail_at(place, fmt::format("cast_nonsat<{}>: the type has neither infinity nor NaN", dtype_text(to)));
+  if (s_.failed()) return nothing();
+  return shallow(p_.arena->conversion(op, value, to), place);
 }
 
 Expr Parser::operation(std::string_view name, int depth) {

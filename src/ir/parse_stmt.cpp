@@ -143,6 +143,8 @@ Stmt::Node Parser::gemm() {
       n.trans_a = true;
     else if (s_.accept("trans_b"))
       n.trans_b = true;
+    else if (s_.accept("tf32"))
+      n.tf32 = true;
     else if (s_.accept("accumulate"))
       n.accumulate = expr();
     else if (s_.accept("split"))

@@ -71,7 +71,7 @@ class Parser {
   Expr float_constant(DType type, std::string_view text);
   Expr operation(std::string_view name, int depth);
   Expr shallow(Expr e, size_t place);
-  Expr converted(bool reinterpret, int depth);
+  Expr converted(Op op, int depth);
   std::vector<Expr> exprs(bool may_be_null);
 
   // statements (parse_stmt.cpp)

@@ -231,6 +231,7 @@ class Printer : ExprPrinter {
     region(n.c);
     if (n.trans_a) put(" trans_a");
     if (n.trans_b) put(" trans_b");
+    if (n.tf32) put(" tf32");
     put(" accumulate ");
     expr(n.accumulate);
     if (n.split != WarpSplit::automatic) put(" split ", word(n.split));

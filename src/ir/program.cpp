@@ -210,8 +210,7 @@ class Cloner {
     if (e->is_variable()) return to_.arena->variable(var(e->var()), e->dtype);
     Expr operands[3] = {};
     for (int i = 0; i < e->arity; ++i) operands[i] = exprs_[e->operand[i]->serial];
-    if (e->op == Op::cast) return to_.arena->cast(operands[0], e->dtype);
-    if (e->op == Op::reinterpret) return to_.arena->reinterpret(operands[0], e->dtype);
+    if (Expr made = to_.arena->conversion(e->op, operands[0], e->dtype)) return made;
     return to_.arena->make(e->op, std::span<const Expr>(operands, e->arity));
   }
 
@@ -228,6 +227,29 @@ class Cloner {
 
 }  // namespace
 
+namespace {
+
+// The stride of rows of `extent` elements, each starting on a byte.
+Expr row_stride(Arena& arena, DType dtype, Expr extent) {
+  const int group = dtype_group(dtype);
+  if (group == 1) return extent;
+  if (extent->is_constant()) return arena.index(dtype_round_up(dtype, extent->as_int()));
+  const Expr more = arena.make(Op::add, {extent, arena.index(group - 1)});
+  return arena.make(Op::mul, {arena.make(Op::div, {more, arena.index(group)}), arena.index(group)});
+}
+
+bool is_row_stride(DType dtype, Expr stride, Expr extent) {
+  const int group = dtype_group(dtype);
+  if (group == 1) return stride == extent;
+  if (extent->is_constant()) return stride->is_constant() && stride->as_int() == dtype_round_up(dtype, extent->as_int());
+  const auto is = [](Expr e, int64_t value) { return e->is_constant() && e->as_int() == value; };
+  if (stride->op != Op::mul || !is(stride->operand[1], group) || stride->operand[0]->op != Op::div) return false;
+  const Expr quotient = stride->operand[0], more = quotient->operand[0];
+  return is(quotient->operand[1], group) && more->op == Op::add && more->operand[0] == extent && is(more->operand[1], group - 1);
+}
+
+}  // namespace
+
 VarId Program::add_var(VarKind kind, DType dtype, std::string name_) {
   vars.push_back(Var{kind, dtype, std::move(name_)});
   return static_cast<VarId>(vars.size() - 1);
@@ -238,7 +260,9 @@ BufferId Program::add_buffer(Buffer buffer) {
     buffer.strides.assign(buffer.shape.size(), arena->index(1));
     for (size_t i = buffer.shape.size() - 1; i-- > 0;) {
       const Expr inner = buffer.strides[i + 1], extent = buffer.shape[i + 1];
-      if (is_one(inner))
+      if (is_one(inner) && i + 2 == buffer.shape.size())
+        buffer.strides[i] = row_stride(*arena, buffer.dtype, extent);
+      else if (is_one(inner))
         buffer.strides[i] = extent;
       else if (inner->is_constant() && extent->is_constant())
         buffer.strides[i] = arena->index(product(inner, extent));
@@ -263,7 +287,9 @@ bool has_default_strides(const Buffer& b) {
     }
     const Expr inner = b.strides[i + 1], extent = b.shape[i + 1];
     bool fits;
-    if (is_one(inner))
+    if (i + 2 == b.shape.size())
+      fits = is_one(inner) && is_row_stride(b.dtype, stride, extent);
+    else if (is_one(inner))
       fits = stride == extent;
     else if (inner->is_constant() && extent->is_constant())
       fits = stride->is_constant() && stride->as_int() == product(inner, extent);

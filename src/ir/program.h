@@ -117,7 +117,7 @@ struct Program {
   std::vector<Location> locations{Location{}};  // [0] is unknown
 
   VarId add_var(VarKind kind, DType dtype, std::string name_);
-  // Gives a global buffer without strides the row-major contiguous ones.
+  // Gives a global buffer without strides the row-major contiguous ones; rows of packed elements start on a byte.
   BufferId add_buffer(Buffer buffer);
   Expr var(VarId id) const { return arena->variable(id, vars[id].dtype); }
   const Buffer& buffer(BufferId id) const { return buffers[id]; }

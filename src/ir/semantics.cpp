@@ -52,13 +52,47 @@ uint64_t extreme(DType dtype, bool greatest) {
 
 }  // namespace
 
-DType gemm_operand_dtype(DType a, DType b) {
-  if (a == b) return a;
-  if (dtype_is_float(a) != dtype_is_float(b)) return dtype_is_float(a) ? a : b;
-  return dtype_bits(a) < dtype_bits(b) ? a : b;
+namespace {
+
+// Whether every value of the integer type is one of a signed integer of `bits`.
+bool fits_signed(DType type, int bits) { return dtype_bits(type) + (dtype_is_signed(type) ? 0 : 1) <= bits; }
+
+// What a product of two types that are stored only is computed in: a float that holds the values of both.
+DType product_of_stored(DType a, DType b) {
+  if (a == DType::nf4 || b == DType::nf4) return DType::f32;
+  return a == DType::e8m0 || b == DType::e8m0 ? DType::bf16 : DType::f16;
 }
 
-DType reduce_accumulator(DType dst) { return dtype_is_float(dst) && dtype_bits(dst) <= 16 ? DType::f32 : dst; }
+}  // namespace
+
+DType gemm_operand_dtype(DType a, DType b) {
+  if (dtype_is_float(a) && !dtype_computes(a))
+    return dtype_is_float(b) && dtype_computes(b) ? b : product_of_stored(a, b);
+  if (dtype_is_float(b) && !dtype_computes(b)) return dtype_is_float(a) ? a : product_of_stored(a, b);
+  if (a == b && dtype_computes(a)) return a;
+  if (dtype_is_float(a) != dtype_is_float(b)) return dtype_is_float(a) ? a : b;
+  if (dtype_is_float(a)) return dtype_bits(a) < dtype_bits(b) ? a : b;
+  return fits_signed(a, 8) && fits_signed(b, 8)     ? DType::int8
+         : fits_signed(a, 32) && fits_signed(b, 32) ? DType::int32
+                                                    : DType::int64;
+}
+
+DType gemm_operand_dtype(const Program& program, const Gemm& gemm) {
+  return gemm.tf32 ? DType::tf32 : gemm_operand_dtype(program.buffer(gemm.a.buffer).dtype, program.buffer(gemm.b.buffer).dtype);
+}
+
+bool gemm_takes(DType operand, DType sum) {
+  if (operand == DType::tf32) return sum == DType::f32;
+  if (!dtype_computes(operand) || operand == DType::boolean) return false;
+  if (!dtype_is_float(operand)) return sum == DType::int32 || sum == DType::int64;
+  if (operand == DType::f64 || sum == DType::f64) return operand == sum;
+  return sum == DType::f32 || sum == DType::f16 || sum == DType::bf16;
+}
+
+DType reduce_accumulator(DType dst) {
+  if (dtype_is_float(dst) && dtype_bits(dst) <= 16) return DType::f32;
+  return dtype_computes(dst) ? dst : DType::int32;
+}
 Op reduce_combine(ReduceOp op) { return row(op).combine; }
 bool reduce_takes_absolute(ReduceOp op) { return row(op).absolute; }
 
@@ -165,6 +199,30 @@ std::optional<size_t> reduce_leading_units(const Reduce& reduce) {
     extents.erase(extents.begin());
   }
   return std::nullopt;
+}
+
+bool certain_multiple(Expr e, int64_t n) {
+  switch (e->op) {
+    case Op::constant: return e->as_int() % n == 0;
+    case Op::add:
+    case Op::sub:
+    case Op::min:
+    case Op::max: return certain_multiple(e->operand[0], n) && certain_multiple(e->operand[1], n);
+    case Op::mul: return certain_multiple(e->operand[0], n) || certain_multiple(e->operand[1], n);
+    case Op::neg: return certain_multiple(e->operand[0], n);
+    case Op::select: return certain_multiple(e->operand[1], n) && certain_multiple(e->operand[2], n);
+    default: return false;
+  }
+}
+
+bool covers_whole_bytes(const Program& program, const Region& region) {
+  const Buffer& b = program.buffer(region.buffer);
+  const int group = dtype_group(b.dtype);
+  if (b.scope != Scope::global || group == 1) return true;
+  if (region.extents.empty() || !certain_multiple(region.offsets.back(), group)) return false;
+  if (region.extents.back() % group == 0) return true;
+  const Expr offset = region.offsets.back(), size = b.shape.back();
+  return offset->is_constant() && size->is_constant() && offset->as_int() + region.extents.back() >= size->as_int();
 }
 
 int64_t region_size(const Region& region) {

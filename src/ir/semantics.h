@@ -8,10 +8,18 @@
 namespace tilert::ir {
 
 // The dtype that a gemm multiplies in, where its operands differ: an integer is cast to the float, a wider float to the
-// narrower one, and of two that are equally wide a's to b's.
+// narrower one, and of two floats that are equally wide a's to b's; two integers to one that holds the values of both.
+// Floats of 8 bits and less become the other float, and among themselves (or with an integer) f16, which holds the values
+// of fp8, fp6 and fp4 exactly, bf16 with e8m0, f32 with nf4.
 DType gemm_operand_dtype(DType a, DType b);
+// The same of a statement: tf32 where it asks for that.
+DType gemm_operand_dtype(const Program& program, const Gemm& gemm);
+// Whether products of `operand` add up in `sum`: f64 in f64, other floats in f32 (or narrower, in lowered code), integers
+// in int32 or int64.
+bool gemm_takes(DType operand, DType sum);
 
-// The dtype in which a reduction into `dst` accumulates: f32 for 16- and 8-bit floats, else dst's own.
+// The dtype in which a reduction into `dst` accumulates: f32 for floats of 16 bits and less, int32 for 4-bit integers, else
+// dst's own.
 DType reduce_accumulator(DType dst);
 
 // The operation that combines the accumulator with an element; absmax and abssum take the element's absolute value
@@ -42,6 +50,12 @@ inline bool releases(MemoryOrder order) { return order == MemoryOrder::release |
 // How many leading extents of 1 of the reduction's source its destination does not have: 0 as programs are built, 1 where
 // the source became one slot of a ring. Nothing where the shapes do not fit.
 std::optional<size_t> reduce_leading_units(const Reduce& reduce);
+
+// Whether the index is a multiple of n whatever its variables are, as far as its form shows.
+bool certain_multiple(Expr index, int64_t n);
+// Whether a region of a tensor of packed elements covers whole bytes of its rows, or reaches a row's end: then no byte has
+// two writers. True of any other buffer.
+bool covers_whole_bytes(const Program& program, const Region& region);
 
 // A region's number of elements, and its extents without those of 1.
 int64_t region_size(const Region& region);

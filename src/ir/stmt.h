@@ -65,6 +65,7 @@ struct Gemm {
   bool trans_a = false, trans_b = false;
   Expr accumulate;  // bool, uniform
   WarpSplit split = WarpSplit::automatic;
+  bool tf32 = false;  // f32 operands are rounded to tf32
 };
 
 enum class ReduceOp : uint8_t { sum, prod, max, min, max_nan, min_nan, absmax, abssum, bit_and, bit_or, bit_xor };

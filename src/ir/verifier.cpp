@@ -10,8 +10,6 @@
 namespace tilert::ir {
 namespace {
 
-constexpr DType kSupported[] = {DType::boolean, DType::int8, DType::int32, DType::int64,
-                                DType::f16,     DType::bf16, DType::f32,   DType::index};
 constexpr int64_t kMaxTileBytes = int64_t{1} << 30;
 
 struct ScopeRow {
@@ -52,11 +50,8 @@ bool Verifier::fail_with(Code code, std::string message) {
 
 bool Verifier::supported(DType dtype, const std::string& what) {
   if (lowered()) return dtype_is_known(dtype) || fail(fmt::format("{} has no element type", what));
-  for (DType known : kSupported)
-    if (known == dtype) return true;
-  return unsupported(
-      fmt::format("{} is {}, which this version does not support; use bool, int8, int32, int64, f16, bf16 or f32", what,
-                  dtype_text(dtype)));
+  if (dtype_is_known(dtype) && dtype != DType::tf32) return true;
+  return unsupported(fmt::format("{} is {}, which is a mode of gemm and no element type; use f32", what, dtype_text(dtype)));
 }
 
 bool Verifier::declarations() {

@@ -46,6 +46,7 @@ class Verifier {
   bool legal(const Stmt& s);
   bool check(const Alloc& n);
   bool check(const Copy& n);
+  bool covers_bytes(const Region& r, const char* what);
   bool check(const Fill& n);
   bool check(const Gemm& n);
   bool check(const Reduce& n);

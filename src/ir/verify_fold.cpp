@@ -59,6 +59,8 @@ bool Verifier::check(const Scan& n) { return tuple(n.src, n.dst, n.combine, n.di
 bool Verifier::check(const Pick& n) {
   if (!along(n.src, n.dst, n.dim, 1, "pick")) return false;
   const DType places = p_.buffers[n.dst.buffer].dtype;
+  if (!dtype_computes(p_.buffers[n.src.buffer].dtype))
+    return fail(fmt::format("pick of {}, which is stored and converted only; cast before", name(n.src.buffer)));
   if (places != DType::int32 && places != DType::int64)
     return unsupported(fmt::format("pick into {}, which is {}; places are int32 or int64", name(n.dst.buffer), dtype_text(places)));
   return reads(n.src.buffer) && writes(n.dst.buffer);
@@ -72,6 +74,7 @@ bool Verifier::check(const Sort& n) {
     return fail(fmt::format("sort of {} {} keeps {} along dim {}", name(n.src.buffer), shape_text(n.src.extents), kept, n.dim));
   if (!along(n.src, n.dst, n.dim, kept, "sort")) return false;
   const DType from = p_.buffers[n.src.buffer].dtype, to = p_.buffers[n.dst.buffer].dtype;
+  if (!dtype_computes(from)) return fail(fmt::format("sort of {}, which is stored and converted only; cast before", dtype_text(from)));
   if (from != to) return fail(fmt::format("sort of {} into {}; cast before", dtype_text(from), dtype_text(to)));
   if (!reads(n.src.buffer) || !writes(n.dst.buffer)) return false;
   if (n.index.buffer == kNoBuffer) return true;

@@ -3,6 +3,7 @@
 
 #include "ir/evaluate.h"
 #include "ir/inline_text.h"
+#include "ir/semantics.h"
 #include "ir/verifier_impl.h"
 #include "ir/visit.h"
 #include "ir/words.h"
@@ -88,8 +89,15 @@ bool Verifier::check(const Alloc& n) {
   return true;
 }
 
+// At the first stage, as the builder does: later ones keep the regions.
+bool Verifier::covers_bytes(const Region& r, const char* what) {
+  if (stage_ != Stage::tile || covers_whole_bytes(p_, r)) return true;
+  return fail(fmt::format("{} writes a part of a byte of {}; {} elements of {} fill whole bytes", what, name(r.buffer),
+                          dtype_group(p_.buffers[r.buffer].dtype), dtype_text(p_.buffers[r.buffer].dtype)));
+}
+
 bool Verifier::check(const Copy& n) {
-  if (!region(n.src, "copy") || !region(n.dst, "copy")) return false;
+  if (!region(n.src, "copy") || !region(n.dst, "copy") || !covers_bytes(n.dst, "copy")) return false;
   for (BufferId b : {n.src.buffer, n.dst.buffer})
     if (!scope_is(b, {Scope::global, Scope::shared, Scope::fragment, Scope::local}, "a side of copy")) return false;
   if (proper_extents(n.src) != proper_extents(n.dst))
@@ -119,7 +127,7 @@ bool Verifier::copy_options(const Copy& n) {
 }
 
 bool Verifier::check(const Fill& n) {
-  if (!region(n.dst, "fill")) return false;
+  if (!region(n.dst, "fill") || !covers_bytes(n.dst, "fill")) return false;
   if (!expr(n.value, p_.buffers[n.dst.buffer].dtype, "the value of fill")) return false;
   return writes(n.dst.buffer);
 }
@@ -163,13 +171,14 @@ bool Verifier::check(const Gemm& n) {
 }
 
 bool Verifier::gemm_types(const Gemm& n) {
-  const DType in = gemm_operand_dtype(p_.buffers[n.a.buffer].dtype, p_.buffers[n.b.buffer].dtype),
-              out = p_.buffers[n.c.buffer].dtype;
-  const bool fits =
-      dtype_is_float(in) ? dtype_is_float(out) : in != DType::boolean && (out == DType::int32 || out == DType::int64);
-  return fits ||
-         unsupported(fmt::format("gemm of {} into {}; floats add up in f32, f16 or bf16, integers in int32 or int64",
-                                 dtype_text(in), dtype_text(out)));
+  const DType in = gemm_operand_dtype(p_, n), out = p_.buffers[n.c.buffer].dtype;
+  for (BufferId operand : {n.a.buffer, n.b.buffer})
+    if (n.tf32 && p_.buffers[operand].dtype != DType::f32)
+      return fail(fmt::format("gemm in tf32 of {}, which is {}; tf32 is a mode of f32 products", name(operand),
+                              dtype_text(p_.buffers[operand].dtype)));
+  return gemm_takes(in, out) ||
+         unsupported(fmt::format("gemm of {} into {}; f64 adds up in f64, other floats in f32, f16 or bf16, integers in "
+                                 "int32 or int64", dtype_text(in), dtype_text(out)));
 }
 
 bool Verifier::check(const Reduce& n) {
@@ -234,6 +243,8 @@ bool Verifier::check(const Let& n) {
 
 bool Verifier::check(const Store& n) {
   if (!access(n.to, "store")) return false;
+  if (stage_ == Stage::tile && p_.buffers[n.to.buffer].scope == Scope::global && dtype_is_packed(p_.buffers[n.to.buffer].dtype))
+    return fail(fmt::format("a store to {}, whose elements share bytes; store to a tile and copy that", name(n.to.buffer)));
   return expr(n.value, p_.buffers[n.to.buffer].dtype, "the stored value") && injective(n.to) && writes(n.to.buffer);
 }
 

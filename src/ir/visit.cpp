@@ -103,8 +103,7 @@ Expr with_operands(Arena& arena, Expr node, const Expr* operands) {
   bool same = true;
   for (int i = 0; i < node->arity; ++i) same &= operands[i] == node->operand[i];
   if (same) return node;
-  if (node->op == Op::cast) return arena.cast(operands[0], node->dtype);
-  if (node->op == Op::reinterpret) return arena.reinterpret(operands[0], node->dtype);
+  if (Expr made = arena.conversion(node->op, operands[0], node->dtype)) return made;
   return arena.make(node->op, std::span(operands, node->arity));
 }
 

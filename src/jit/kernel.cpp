@@ -27,7 +27,7 @@ int64_t row_divisor(const ir::Program& program, const ir::Dim& dim, const arith:
   int64_t divisor = 1;
   for (const ir::Buffer& b : program.buffers) {
     if (b.scope != ir::Scope::global) continue;
-    const int64_t unit = 128 / dtype_bits(b.dtype);
+    const int64_t unit = 128 / std::gcd(128, dtype_bits(b.dtype));
     for (size_t d = 0; d + 1 < b.strides.size(); ++d) {
       if (!ir::uses_var(b.strides[d], dim.var)) continue;
       const auto enough = [&](int64_t n) {

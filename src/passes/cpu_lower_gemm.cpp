@@ -33,7 +33,7 @@ Region CpuLowering::converted(const Region& region, DType dtype, Out& out) {
   return copy;
 }
 
-// c[i, j] = the sum over k of a * b, in the integers of c: for products that no matrix kernel takes.
+// c[i, j] = the sum over k of a * b, in the integers of c or f64: for products that no matrix kernel takes.
 void CpuLowering::lower_plain_product(const Gemm& g, DType in, Out& out) {
   const DType sum = program_.buffer(g.c.buffer).dtype;
   const int64_t m = rows_of(g.c), n = columns_of(g.c), k = g.trans_a ? rows_of(g.a) : columns_of(g.a);
@@ -82,20 +82,23 @@ Status CpuLowering::lower_gemm(const Gemm& original, Out& out) {
   g.accumulate = prover_.simplify(g.accumulate);
   for (BufferId id : {g.a.buffer, g.b.buffer, g.c.buffer}) tile(id);
   const auto dtype = [&](const Region& r) { return program_.buffer(r.buffer).dtype; };
-  const DType in = gemm_operand_dtype(dtype(g.a), dtype(g.b)), sum = dtype(g.c);
+  // In tf32 the operands' copies are f32 that hold rounded values.
+  for (Region* operand : {&g.a, &g.b})
+    if (g.tf32) *operand = converted(*operand, DType::tf32, out);
+  const DType in = g.tf32 ? DType::f32 : gemm_operand_dtype(dtype(g.a), dtype(g.b)), sum = dtype(g.c);
   // The product writes while it reads: an operand in c's own tile is taken aside.
   if (overlaps(g.a, g.c)) g.a = converted(g.a, dtype(g.a), out);
   if (overlaps(g.b, g.c)) g.b = converted(g.b, dtype(g.b), out);
   const bool floats = (in == DType::f32 || is_16_bit_float(in)) && (sum == DType::f32 || is_16_bit_float(sum));
   if (!floats && !(in == DType::int8 && dtype(g.a) == in && dtype(g.b) == in && sum == DType::int32)) {
-    if (dtype_is_float(in) || dtype_is_float(sum))
+    if (!gemm_takes(in, sum))
       return make_error(Code::kUnsupported, "operation {}: a product of {} into {} cannot be compiled for a CPU", ordinal_,
                         dtype_text(in), dtype_text(sum));
     lower_plain_product(g, in, out);
     return {};
   }
-  if (dtype(g.a) != in) g.a = converted(g.a, in, out);
-  if (dtype(g.b) != in) g.b = converted(g.b, in, out);
+  if (dtype(g.a) != in && !g.tf32) g.a = converted(g.a, in, out);
+  if (dtype(g.b) != in && !g.tf32) g.b = converted(g.b, in, out);
   Region c = g.c;
   if (floats && sum != DType::f32) c = converted(g.c, DType::f32, out);
   const int64_t m = rows_of(g.c), n = columns_of(g.c), k = g.trans_a ? rows_of(g.a) : columns_of(g.a);
@@ -177,7 +180,7 @@ const Gemm* CpuLowering::only_product(const For& loop) {
     else if (const auto* g = std::get_if<Gemm>(&s->node); g && !gemm) gemm = g;
     else if (!std::holds_alternative<Alloc>(s->node)) return nullptr;
   }
-  if (!gemm || copies != 2 || loop.step != 1) return nullptr;
+  if (!gemm || copies != 2 || loop.step != 1 || gemm->tf32) return nullptr;
   const Expr accumulate = prover_.simplify(gemm->accumulate);
   if (!accumulate->is_constant() || accumulate->as_int() == 0) return nullptr;
   for (Expr e : gemm->c.offsets)

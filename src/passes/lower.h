@@ -107,6 +107,9 @@ class Lower {
   Status copy(const ir::Stmt& stmt, const ir::Copy& copy);
   Status async_copy(const ir::Stmt& stmt, const ir::Copy& copy);
   Status fill(const ir::Stmt& stmt, const ir::Fill& fill);
+  // Into tensors whose elements share bytes (lower_packed.cpp).
+  Status packed_copy(const ir::Copy& copy);
+  Status packed_fill(const ir::Fill& fill, ir::Expr value);
   Status gemm(const ir::Stmt& stmt, const ir::Gemm& gemm);
   Status reduce(const ir::Stmt& stmt, const ir::Reduce& reduce);
   // A fragment, converted to `map` (itself where it has that map already); through shared memory where threads differ.

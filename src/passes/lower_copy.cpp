@@ -87,6 +87,7 @@ Status Lower::copy(const Stmt& s, const Copy& c) {
     return copy(s, whole);
   }
   const Buffer src = program().buffer(c.src.buffer), dst = program().buffer(c.dst.buffer);
+  if (dst.scope == Scope::global && dtype_is_packed(dst.dtype)) return packed_copy(c);
   const CopyLoop loop = copy_loop(program(), c);
   ElementBounds bounds;
   bounds.buffer = src.scope == Scope::global ? c.src.buffer : dst.scope == Scope::global ? c.dst.buffer : kNoBuffer;
@@ -116,6 +117,8 @@ Status Lower::copy(const Stmt& s, const Copy& c) {
 
 Status Lower::fill(const Stmt&, const Fill& f) {
   const Expr value = simplify(f.value);
+  if (program().buffer(f.dst.buffer).scope == Scope::global && dtype_is_packed(program().buffer(f.dst.buffer).dtype))
+    return packed_fill(f, value);
   if (program().buffer(f.dst.buffer).scope == Scope::fragment && is_whole(program(), f.dst)) {
     const BufferId regs = fragment_registers(f.dst.buffer);
     group(comment("fill"), [&] {
@@ -157,7 +160,7 @@ Status Lower::async_copy(const Stmt& s, const Copy& c) {
   const ElementBounds bounds{c.src.buffer, c.valid, c.safe};
   const int64_t widest = ElementWise(*this, loop, FragmentMap(loop.extents, {}), {}, bounds).widest();
   const int64_t width = std::min<int64_t>(widest, 16 / size);
-  if (width * size < 4) {
+  if (width * size < 4 || dtype_is_packed(src.dtype)) {
     Copy plain = c;
     plain.prefer = CopyPrefer::sync;
     return copy(s, plain);

@@ -219,7 +219,7 @@ class GemmLowering {
     Arena& arena = low_.arena();
     low_.unrolled(count, [&](Expr i) {
       const Expr from = arith::mul(arena, arith::add(arena, kk, arith::mul(arena, i, counts_.k)), elements);
-      low_.call(Primitive::pack_regs, {registers_arg(to, arith::mul(arena, i, packed), packed),
+      low_.call(packed == elements ? Primitive::pack_words : Primitive::pack_regs, {registers_arg(to, arith::mul(arena, i, packed), packed),
                                        registers_arg(low_.fragment_registers(fragment), from, elements)});
     });
   }

@@ -164,6 +164,10 @@ bool ElementWise::moves_whole(const Access& access, int64_t width, Scope scope) 
   const VarId last_var = loop_.vars.back();
   const int64_t chunk = std::min<int64_t>(width, 16 / dtype_bytes(b.dtype));
   if (is_late(access.indices)) return false;
+  const bool packed = scope == Scope::global && dtype_is_packed(b.dtype);
+  if (packed && chunk % dtype_group(b.dtype) != 0) return false;
+  // What one access takes; packed elements of 6 bits as words of the size that their bytes are a multiple of.
+  const int64_t bytes = packed ? chunk * dtype_bits(b.dtype) / 8 : chunk * dtype_bytes(b.dtype);
   for (size_t d = 0; d + 1 < access.indices.size(); ++d)
     if (uses_var(access.indices[d], last_var)) return false;
   const auto linear = arith::linear_in(arena, access.indices.back(), last_var);
@@ -174,7 +178,7 @@ bool ElementWise::moves_whole(const Access& access, int64_t width, Scope scope) 
     return low_.shared_vector_width(access.buffer) >= chunk;
   }
   if (!b.strides.back()->is_constant() || b.strides.back()->as_int() != 1) return false;
-  if (b.alignment % (chunk * dtype_bytes(b.dtype)) != 0 || !multiple(linear->base, width)) return false;
+  if (b.alignment % (packed ? bytes & -bytes : bytes) != 0 || !multiple(linear->base, width)) return false;
   if (!multiple(b.shape.back(), width)) return false;
   if (!bounds_.valid.empty() && bounds_.valid.back() && !multiple(bounds_.valid.back(), width)) return false;
   for (size_t d = 0; d + 1 < access.indices.size(); ++d)
@@ -234,7 +238,7 @@ Expr ElementWise::bounds_condition(const Access& access, const std::vector<Expr>
 
 Expr ElementWise::safe_value(const Access& access) {
   const DType dtype = low_.program().buffer(access.buffer).dtype;
-  return access.buffer == bounds_.buffer && bounds_.safe ? bounds_.safe : low_.arena().constant(dtype, 0);
+  return access.buffer == bounds_.buffer && bounds_.safe ? bounds_.safe : low_.arena().number(dtype, 0);
 }
 
 void ElementWise::load_vectors() {

@@ -40,7 +40,7 @@ Status Lower::uniform_let(const Let& l) {
       return {};
     }
     const BufferId value = scalar(b.dtype, "x");
-    store({value, {}}, arena().constant(b.dtype, 0));
+    store({value, {}}, arena().number(b.dtype, 0));
     when(condition, [&] { store({value, {}}, read(at, "x")); });
     emit(Let{l.var, nullptr, {value, {}}});
   }

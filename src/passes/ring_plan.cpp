@@ -50,6 +50,7 @@ std::string why_not_ahead(const Program& program, const Kernel& kernel, const Fo
   const Buffer &src = program.buffer(copy.src.buffer), &dst = program.buffer(copy.dst.buffer);
   if (src.scope != Scope::global || dst.scope != Scope::shared) return "not a copy from global to shared memory";
   if (src.dtype != dst.dtype) return "the copy casts";
+  if (dtype_is_packed(src.dtype)) return "its elements share bytes, and have their own in the tile";
   if (copy.safe && copy.safe->bits != 0) return "its safe value is not 0";
   if (copy.prefer == CopyPrefer::sync) return "it is asked to be synchronous";
   if (!covers(program, copy.dst)) return "it fills a part of its tile only";

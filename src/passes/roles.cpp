@@ -111,6 +111,7 @@ class RolePlanner {
   std::string engine_takes(const Region& r) {
     const Buffer& b = program_.buffer(r.buffer);
     if (b.shape.size() != 2) return "its tensor is not a matrix";
+    if (dtype_is_packed(b.dtype)) return "its elements share bytes";
     if (!b.strides[1]->is_constant() || b.strides[1]->as_int() != 1) return "its rows are not contiguous";
     if (!module_.facts.range(b.strides[0]).multiple_of(16 / dtype_bytes(b.dtype))) return "its rows do not start on 16 bytes";
     if (b.alignment < 16) return "its tensor does not start on 16 bytes";

@@ -138,7 +138,7 @@ Result<GemmPlan> plan_gemm(const Program& program, const Kernel& kernel, const P
 }  // namespace
 
 DType operand_dtype(const Program& program, const Gemm& gemm) {
-  return gemm_operand_dtype(program.buffer(gemm.a.buffer).dtype, program.buffer(gemm.b.buffer).dtype);
+  return gemm_operand_dtype(program, gemm);
 }
 
 std::pair<int64_t, int64_t> matrix_extents(const Region& region) {

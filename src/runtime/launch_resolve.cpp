@@ -190,6 +190,9 @@ bool match_strides(LaunchState& state, const PreparedParam& param, int32_t index
     }
     if (kept != nullptr) kept[d] = single ? free_stride(dense, d == param.rank - 1) : given;
     dense = single ? dense : wrapping_product(given, sizes[d]);
+    // Where nothing is said of a packed tensor, its rows start on bytes, as the program's do; one that is described
+    // without strides is compact.
+    if (d == param.rank - 1 && argument.ndim == 0) dense = dtype_round_up(param.dtype, dense);
   }
   return true;
 }

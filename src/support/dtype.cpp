@@ -86,6 +86,21 @@ bool dtype_is_signed(DType type) {
   return c == DTypeClass::signed_integer || c == DTypeClass::index;
 }
 
+int dtype_group(DType type) {
+  const int bits = dtype_bits(type);
+  return bits == 4 ? 2 : bits == 6 ? 4 : 1;
+}
+
+bool dtype_computes(DType type) {
+  switch (type) {
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32:
+    case DType::f64: return true;
+    default: return type != DType::none && !dtype_is_float(type) && dtype_bits(type) >= 8;
+  }
+}
+
 uint16_t f64_to_bf16(double value) { return pack_f16_like(value, 7, 8); }
 uint16_t f64_to_f16(double value) { return pack_f16_like(value, 10, 5); }
 uint16_t f32_to_f16(float value) { return f64_to_f16(value); }

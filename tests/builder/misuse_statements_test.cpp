@@ -212,8 +212,16 @@ INSTANTIATE_TEST_SUITE_P(
                           k.clear(k.at(t));
                           k.gemm(k.at(k.s), k.at(k.s), k.at(t), TILERT_GEMM_TRANS_B);
                         }},
+                    Row{"gemm_tf32_of_halves",
+                        {"in tf32: it is a mode of f32 products"},
+                        [](Scene& k) {
+                          auto h = k.tile(TILERT_SHARED, TILERT_F16, {8, 8}, "h");
+                          k.clear(k.at(h));
+                          auto c = k.tile(TILERT_FRAGMENT, TILERT_F32, {8, 8}, "c");
+                          k.gemm(k.at(h), k.at(h), k.at(c), TILERT_GEMM_OVERWRITE | TILERT_GEMM_TF32);
+                        }},
                     Row{"gemm_dtypes",
-                        {"floats accumulate in f32, int8 times int8 in int32"},
+                        {"f64 accumulates in f64, other floats in f32, integers in int32 or int64"},
                         [](Scene& k) {
                           auto c = k.tile(TILERT_FRAGMENT, TILERT_F16, {8, 8}, "c");
                           k.clear(k.at(c));

@@ -24,17 +24,19 @@ void multiply(const Product& p, const Reals& a, const Reals& b, Reals& c, Reals&
   c.assign(p.m * p.n, 0), sizes.assign(p.m * p.n, 0);
   for (int64_t k = 0; k < p.k; ++k)
     for (int64_t i = 0; i < p.m; ++i) {
-      const double x = static_cast<double>(p.trans_a ? a[k * p.m + i] : a[i * p.k + k]);
+      const Real x = p.trans_a ? a[k * p.m + i] : a[i * p.k + k];
       for (int64_t j = 0; j < p.n; ++j) {
-        const double y = static_cast<double>(p.trans_b ? b[j * p.k + k] : b[k * p.n + j]);
+        const Real y = p.trans_b ? b[j * p.k + k] : b[k * p.n + j];
         c[i * p.n + j] += x * y, sizes[i * p.n + j] += std::fabs(x * y);
       }
     }
 }
 
+tl::DType sum_of(tl::DType dtype) { return dtype == tl::f64 ? tl::f64 : is_float(dtype) ? tl::f32 : tl::i32; }
+
 // One block, one product of whole matrices of `dtype`, staged through shared tiles.
 Scenario one_block(const Product& p, tl::DType dtype, bool random, int64_t threads, tilert_warp_split split) {
-  const tl::DType out = dtype == tl::i8 ? tl::i32 : tl::f32;
+  const tl::DType out = sum_of(dtype);
   Scenario s;
   s.program([&](tl::Builder& b) {
     auto A = p.trans_a ? b.input("A", dtype, {p.k, p.m}) : b.input("A", dtype, {p.m, p.k});
@@ -51,12 +53,44 @@ Scenario one_block(const Product& p, tl::DType dtype, bool random, int64_t threa
       b.copy(acc, C);
     });
   });
-  const bool bytes = dtype == tl::i8;
-  const Reals a = random ? uniform(dtype, p.m * p.k, 1) : whole(p.m * p.k, bytes ? -128 : -3, bytes ? 127 : 3, 1);
-  const Reals w = random ? uniform(dtype, p.k * p.n, 2) : whole(p.k * p.n, bytes ? -128 : -3, bytes ? 127 : 3, 2);
+  // Integers over the range that a byte holds.
+  const int64_t low = is_float(dtype) ? -3 : is_unsigned(dtype) ? 0 : -128, high = is_float(dtype) ? 3 : low + 255;
+  const Reals a = random ? uniform(dtype, p.m * p.k, 1) : whole(p.m * p.k, low, high, 1);
+  const Reals w = random ? uniform(dtype, p.k * p.n, 2) : whole(p.k * p.n, low, high, 2);
   Reals c, sizes;
   multiply(p, a, w, c, sizes);
   s.launch().input(dtype, a).input(dtype, w).output(out, random ? nearly(out, c, sizes, static_cast<Real>(p.k)) : exactly(c));
+  return s;
+}
+
+// 40. f32 products in tf32: operands rounded half to even to ten bits of mantissa; integers that those hold are exact.
+Scenario in_tf32(const Values& v) {
+  const Product p = {v["M"], v["N"], v["K"], v["trans"] % 2 == 1, v["trans"] / 2 == 1};
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto A = p.trans_a ? b.input("A", tl::f32, {p.k, p.m}) : b.input("A", tl::f32, {p.m, p.k});
+    auto B = p.trans_b ? b.input("B", tl::f32, {p.n, p.k}) : b.input("B", tl::f32, {p.k, p.n});
+    auto C = b.output("C", tl::f32, {p.m, p.n});
+    b.grid({1}, [&](tl::Index) {
+      auto a = p.trans_a ? b.shared(tl::f32, {p.k, p.m}) : b.shared(tl::f32, {p.m, p.k});
+      auto w = p.trans_b ? b.shared(tl::f32, {p.n, p.k}) : b.shared(tl::f32, {p.k, p.n});
+      auto acc = b.fragment(tl::f32, {p.m, p.n});
+      b.copy(A, a);
+      b.copy(B, w);
+      b.gemm(a, w, acc, flags_of(p, true) | tl::tf32);
+      b.copy(acc, C);
+    });
+  });
+  // 4097 = 2^12 + 1 and 4098 lie in the middle and above it between 4096 and 4100 of ten bits: sums of integers stay exact.
+  const auto ten_bits = [](Real x) {
+    const Real step = x == 0 ? Real{1} : std::ldexp(Real{1}, std::ilogb(x) - 10);
+    return std::nearbyint(x / step) * step;
+  };
+  Reals a = v["random"] ? uniform(tl::f32, p.m * p.k, 1) : whole(p.m * p.k, -4103, 4103, 1), w = whole(p.k * p.n, -3, 3, 2), rounded_a;
+  for (Real x : a) rounded_a.push_back(ten_bits(x));
+  Reals c, magnitudes;
+  multiply(p, rounded_a, w, c, magnitudes);
+  s.launch().input(tl::f32, a).input(tl::f32, w).output(tl::f32, v["random"] ? nearly(tl::f32, c, magnitudes, static_cast<Real>(p.k)) : exactly(c));
   return s;
 }
 
@@ -76,7 +110,7 @@ Scenario warps(const Values& v) {
 // for which the variants of whole 16 bytes run, and the others.
 Scenario over_a_grid(const Values& v) {
   const Product p = {150, 136, v["K"], v["trans"] % 2 == 1, v["trans"] / 2 == 1};
-  const tl::DType dtype = v.dtype(), out = dtype == tl::i8 ? tl::i32 : tl::f32;
+  const tl::DType dtype = v.dtype(), out = sum_of(dtype);
   const int64_t bm = 128, bn = 64, bk = v["block_k"];
   Scenario s;
   s.program([&](tl::Builder& b) {
@@ -100,7 +134,8 @@ Scenario over_a_grid(const Values& v) {
     });
   });
   for (const Product& q : {p, Product{160, 80, 272, p.trans_a, p.trans_b}, Product{37, 71, 203, p.trans_a, p.trans_b}}) {
-    const Reals a = whole(q.m * q.k, -3, 3, 1), w = whole(q.k * q.n, -3, 3, 2);
+    const int64_t low = is_unsigned(dtype) ? 0 : -3;
+    const Reals a = whole(q.m * q.k, low, 3, 1), w = whole(q.k * q.n, low, 3, 2);
     Reals c, magnitudes;
     multiply(q, a, w, c, magnitudes);
     s.launch({q.m, q.n, q.k}).input(dtype, a).input(dtype, w).output(out, exactly(c));
@@ -228,6 +263,10 @@ struct OperandTypes {
 constexpr OperandTypes kMixed[] = {{tl::i8, tl::f16}, {tl::f16, tl::i8}, {tl::i8, tl::bf16},   {tl::bf16, tl::i8},
                                    {tl::i8, tl::f32}, {tl::f32, tl::i8}, {tl::f32, tl::bf16},  {tl::f16, tl::f32},
                                    {tl::f16, tl::bf16}, {tl::bf16, tl::f16}};
+// Types of 8 bits and less are cast to the other's, or to f16; the sum of integers is int32.
+constexpr OperandTypes kNarrow[] = {{tl::e4m3, tl::e4m3}, {tl::e4m3, tl::e5m2}, {tl::e4m3, tl::f16}, {tl::bf16, tl::e5m2},
+                                    {tl::e2m1, tl::f32},  {tl::e2m3, tl::e2m1}, {tl::i4, tl::f16},   {tl::i4, tl::i8},
+                                    {tl::u4, tl::i4},     {tl::u8, tl::i8},     {tl::u4, tl::e4m3fnuz}};
 
 // 40. Operands of two types: an integer becomes the float, a wider float the narrower one. The floats are odd halves, which
 // no integer type holds.
@@ -262,6 +301,39 @@ Scenario two_types(const Values& v) {
   return s;
 }
 
+// 40. Operands of 8 bits and less, whose values are small halves or integers: exact in every product.
+Scenario narrow_types(const Values& v) {
+  const Product p = {v["M"], 32, 48, v["trans"] % 2 == 1, v["trans"] / 2 == 1};
+  const OperandTypes types = kNarrow[v["types"]];
+  const tl::DType out = is_float(types.a) || is_float(types.b) ? tl::f32 : tl::i32;
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto A = p.trans_a ? b.input("A", types.a, {p.k, p.m}) : b.input("A", types.a, {p.m, p.k});
+    auto B = p.trans_b ? b.input("B", types.b, {p.n, p.k}) : b.input("B", types.b, {p.k, p.n});
+    auto C = b.output("C", out, {p.m, p.n});
+    b.grid({1}, [&](tl::Index) {
+      auto a = p.trans_a ? b.shared(types.a, {p.k, p.m}) : b.shared(types.a, {p.m, p.k});
+      auto w = p.trans_b ? b.shared(types.b, {p.n, p.k}) : b.shared(types.b, {p.k, p.n});
+      auto acc = b.fragment(out, {p.m, p.n});
+      b.copy(A, a);
+      b.copy(B, w);
+      b.clear(acc);
+      b.gemm(a, w, acc, flags_of(p, false));
+      b.copy(acc, C);
+    });
+  });
+  const auto values = [](tl::DType dtype, int64_t count, int seed) {
+    Reals x = whole(count, is_unsigned(dtype) ? 0 : -3, 3, seed);
+    for (Real& e : x) e = is_float(dtype) ? e / 2 : e;
+    return x;
+  };
+  const Reals a = values(types.a, p.m * p.k, 1), w = values(types.b, p.k * p.n, 2);
+  Reals c, magnitudes;
+  multiply(p, a, w, c, magnitudes);
+  s.launch().input(types.a, a).input(types.b, w).output(out, exactly(c));
+  return s;
+}
+
 }  // namespace
 
 void add_gemm_cases(std::vector<Case>& to) {
@@ -282,6 +354,11 @@ void add_gemm_cases(std::vector<Case>& to) {
   to.push_back({"39", "two_products_share_a_tile", {dtypes({tl::f16, tl::bf16})}, shared_tile});
   to.push_back({"40", "int8_over_its_range", {{"M", {64, 128}}, {"N", {8, 64}}, {"K", {32, 64, 40}}, trans, {"random", {0}}, dtypes({tl::i8})}, sizes});
   to.push_back({"40", "operands_of_two_types", {{"types", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}}, trans, {"M", {16, 40, 64}}}, two_types});
+  to.push_back({"40", "f64", {{"M", {64, 17}}, {"N", {8, 64}}, {"K", {32, 41}}, trans, {"random", {0, 1}}, dtypes({tl::f64})}, sizes});
+  to.push_back({"40", "f64_over_a_grid", {{"K", {72, 1}}, {"trans", {0, 3}}, {"block_k", {32}}, dtypes({tl::f64, tl::u8})}, over_a_grid});
+  to.push_back({"40", "tf32", {{"M", {64, 17}}, {"N", {8, 64}}, {"K", {32, 41}}, trans, {"random", {0, 1}}}, in_tf32});
+  to.push_back({"40", "integers", {{"M", {64, 17}}, {"N", {8, 64}}, {"K", {32}}, {"trans", {0, 3}}, {"random", {0}}, dtypes({tl::u8, tl::i16, tl::u16, tl::i32})}, sizes});
+  to.push_back({"40", "operands_of_8_bits_and_less", {{"types", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}, trans, {"M", {16, 40, 64}}}, narrow_types});
   to.push_back({"40", "bf16", {{"M", {64, 17}}, {"N", {8, 64}}, {"K", {32, 40}}, trans, {"random", {0, 1}}, dtypes({tl::bf16})}, sizes});
 }
 

@@ -36,8 +36,10 @@ Scenario bad_arguments(const Values& v) {
 Scenario scalars(const Values& v) {
   const tl::DType dtype = v.dtype();
   const int bits = 8 * static_cast<int>(bytes_of(dtype));
-  const Real greatest = is_float(dtype) ? Real{60000} : std::ldexp(Real{1}, bits - 1) - 1;
-  const Real choices[] = {-1, -6, is_float(dtype) ? -greatest : -greatest - 1, greatest, 0, 7};
+  const Real greatest = is_float(dtype) ? Real{60000} : std::ldexp(Real{1}, is_unsigned(dtype) ? bits : bits - 1) - 1;
+  Real choices[] = {-1, -6, is_float(dtype) ? -greatest : -greatest - 1, greatest, 0, 7};
+  for (Real& choice : choices)
+    if (is_unsigned(dtype)) choice = wrapped(dtype, choice);
   const Real value = dtype == tl::boolean ? Real(v["value"] % 2) : rounded(dtype, choices[v["value"]]);
   Scenario s;
   s.program([&](tl::Builder& b) {
@@ -128,6 +130,7 @@ void add_host_cases(std::vector<Case>& to) {
                 {{"fault", {wrong_dtype, shapes_differ, wrong_rank, negative_stride, null_pointer}}}, bad_arguments});
   to.push_back({"51", "scalars_of_every_type",
                 {dtypes({tl::i8, tl::i32, tl::i64, tl::f32, tl::f16, tl::bf16, tl::boolean}), {"value", {0, 1, 2, 3, 4, 5}}}, scalars});
+  to.push_back({"51", "scalars_of_more_types", {dtypes({tl::u8, tl::i16, tl::u16, tl::u32, tl::u64, tl::f64}), {"value", {0, 1, 2, 3, 4, 5}}}, scalars});
   to.push_back({"52", "dims_with_buckets", {{"N", {0, 1, 48, 64, 65, 96, 100, 480}}}, buckets});
   to.push_back({"53", "dims_that_are_divisible", {{"N", {0, 8, 12, 64, 1001, 1000}}}, divisible});
   to.push_back({"54", "parameters_that_share_memory", {{"N", {0, 1, 64, 200}}, {"copy", {0, 1}}}, aliases});

@@ -129,10 +129,12 @@ Scenario operations(const Values& v) {
     });
   });
   Reals data = data_of(v["operation"], dtype, rows, columns);
+  if (is_unsigned(dtype))
+    for (Real& x : data) x = std::fabs(x);
   if (is_float(dtype) && v["operation"] != 0 && v["operation"] != 4) data[3] = data[columns + 1] = NAN;
   // The seed of a sum or maximum of magnitudes is one itself.
   const bool magnitudes = v["operation"] == 3 || v["operation"] == 4;
-  Reals seed = whole(rows, bits || magnitudes ? 0 : -7, dtype == tl::boolean ? 1 : bits ? 63 : 7, 6);
+  Reals seed = whole(rows, bits || magnitudes || is_unsigned(dtype) ? 0 : -7, dtype == tl::boolean ? 1 : bits ? 63 : 7, 6);
   const int64_t op = v["operation"];
   for (int64_t i = 0; (op == 7 || op == 8) && i < rows; ++i) {
     const Real usual = op == 8 ? 0 : dtype == tl::boolean ? 1 : 63;
@@ -203,6 +205,8 @@ void add_reduce_cases(std::vector<Case>& to) {
   to.push_back({"30", "random_sums", {{"columns", {33, 256, 1000}}, floats}, random_sums});
   to.push_back({"31", "every_operation_on_floats", {{"operation", {0, 1, 2, 3, 4, 5, 6}}, {"seeded", {0, 1}}, {"columns", {40, 576}}, floats}, operations});
   to.push_back({"32", "every_operation_on_integers", {{"operation", {0, 1, 2, 3, 4, 7, 8, 9}}, {"seeded", {0, 1}}, {"columns", {40, 100}}, dtypes({tl::i32, tl::i8, tl::i64})}, operations});
+  to.push_back({"32", "every_operation_on_f64", {{"operation", {0, 1, 2, 3, 4, 5, 6}}, {"seeded", {0, 1}}, {"columns", {40}}, dtypes({tl::f64})}, operations});
+  to.push_back({"32", "every_operation_on_more_integers", {{"operation", {0, 1, 2, 3, 4, 7, 8, 9}}, {"seeded", {0, 1}}, {"columns", {40}}, dtypes({tl::u8, tl::i16, tl::u16, tl::u32, tl::u64})}, operations});
   to.push_back({"32", "logic_of_bools", {{"operation", {7, 8, 9}}, {"seeded", {0, 1}}, {"columns", {40}}, dtypes({tl::boolean})}, operations});
   to.push_back({"32", "sums_above_32_bits", {}, wide_sums});
   to.push_back({"33", "a_scalar_result_in_an_if", {{"threads", {64, 128}}}, scalar_result});

@@ -61,10 +61,15 @@ Binary integer_operation(int64_t operation) {
 Scenario integers(const Values& v) {
   const tl::DType dtype = v.dtype();
   const int bits = 8 * static_cast<int>(bytes_of(dtype));
-  const Real least = -std::ldexp(Real{1}, bits - 1);
+  const bool natural = is_unsigned(dtype);
+  const Real least = natural ? 0 : -std::ldexp(Real{1}, bits - 1);
+  const Real most = natural ? std::ldexp(Real{1}, bits) - 1 : -(least + 1);
   const bool shift = v["operation"] >= 4;
-  const Reals left = {0, 1, -1, 7, -7, 8, 48, 100, -100, least, -(least + 1), least + 1};
-  const Reals right = shift ? Reals{0, 1, 4, Real(bits - 1), Real(bits)} : Reals{1, -1, 2, -2, 3, -3, 7, 0, least, -(least + 1)};
+  Reals left = {0, 1, -1, 7, -7, 8, 48, 100, -100, least, most, least + 1};
+  Reals right = shift ? Reals{0, 1, 4, Real(bits - 1), Real(bits)} : Reals{1, -1, 2, -2, 3, -3, 7, 0, least, most};
+  for (Reals* side : {&left, &right})
+    if (natural)
+      for (Real& x : *side) x = std::fabs(x);
   Reals a, b, want;
   const size_t pairs = left.size() * right.size();
   for (size_t i = 0; i < pairs; ++i) {  // both change from element to element
@@ -160,7 +165,7 @@ Scenario functions(const Values& v) {
     const Real y = f.exact(x);
     // 16-bit results are f32 results rounded once more. What overflows or underflows may land on either neighbour.
     const Real out = rounded(dtype, y);
-    const Real tolerance = dtype == tl::f32 ? f.ulps * ulp(dtype, y) : f.ulps == 0 ? 0 : 0.5L * ulp(dtype, y) + f.ulps * ulp(tl::f32, y);
+    const Real tolerance = dtype == tl::f32 || dtype == tl::f64 ? f.ulps * ulp(dtype, y) : f.ulps == 0 ? 0 : 0.5L * ulp(dtype, y) + f.ulps * ulp(tl::f32, y);
     want.push_back({std::isinf(out) || f.ulps == 0 ? out : y, tolerance, false});
   }
   Scenario s;
@@ -232,10 +237,13 @@ void add_scalar_cases(std::vector<Case>& to) {
   Axis each{"function", {}};
   for (size_t i = 0; i < std::size(kFunctions); ++i) each.values.push_back(static_cast<int64_t>(i));
   to.push_back({"17", "division_and_shifts", {{"operation", {0, 1, 2, 3, 4, 5}}, whole_types}, integers});
+  to.push_back({"17", "division_and_shifts_of_more_types", {{"operation", {0, 1, 2, 3, 4, 5}}, dtypes({tl::u8, tl::i16, tl::u16, tl::u32, tl::u64})}, integers});
   to.push_back({"17", "shifted_out_and_back", {}, shift_back});
   to.push_back({"20", "casts", {all, target, {"copy", {0, 1}}}, casts});
   to.push_back({"20", "the_magnitude_of_zero", {{"chosen", {0, 1}}}, magnitude_of_zero});
   to.push_back({"21", "elementary_functions", {each, floats}, functions});
+  to.push_back({"21", "elementary_functions_in_f64", {each, dtypes({tl::f64})}, functions});
+  to.push_back({"32", "extrema_and_nan_of_f64", {{"operation", {0, 1, 2, 3}}, dtypes({tl::f64})}, extrema});
   to.push_back({"32", "extrema_and_nan", {{"operation", {0, 1, 2, 3}}, floats}, extrema});
 }
 

@@ -2,6 +2,8 @@
 // to the bit, and gives what the case says.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "conformance/runner.h"
 
 namespace tilert::conformance {
@@ -34,6 +36,14 @@ std::vector<EmulatedPart> emulated_parts() {
   return out;
 }
 
+// All, or those whose text holds what TILERT_EMULATED_CASES says ("packed"), for a look at a few.
+std::vector<Trial> emulated_trials() {
+  std::vector<Trial> out = all_trials();
+  if (const char* only = std::getenv("TILERT_EMULATED_CASES"))
+    std::erase_if(out, [&](const Trial& trial) { return trial.text().find(only) == std::string::npos; });
+  return out;
+}
+
 class Emulated : public testing::TestWithParam<EmulatedPart> {};
 
 TEST_P(Emulated, GivesWhatTheCasesSay) {
@@ -47,7 +57,7 @@ TEST_P(Emulated, GivesWhatTheCasesSay) {
   ASSERT_TRUE(emulator.set_schedules(GetParam().races ? kOne : kUsual));
   if (emulator.set_races(GetParam().races) != 0) GTEST_SKIP() << "this build's own thread sanitizer has the hooks";
   std::vector<Trial> trials;
-  const std::vector<Trial> all = all_trials();
+  const std::vector<Trial> all = emulated_trials();
   for (size_t i = GetParam().shard; i < all.size(); i += kEmulatedShards)
     if (!all[i].row->heavy) trials.push_back(all[i]);
   for (const auto& machine : machines)

@@ -14,8 +14,12 @@ using Real = long double;  // holds every int64 and every float exactly
 using Reals = std::vector<Real>;
 using Bytes = std::vector<uint8_t>;
 
-size_t bytes_of(tl::DType dtype);
+int bits_of(tl::DType dtype);
+size_t bytes_of(tl::DType dtype);                    // of an element by itself
+size_t bytes_for(tl::DType dtype, size_t count);     // of so many side by side
 bool is_float(tl::DType dtype);
+bool is_small(tl::DType dtype);  // a float of 8 bits or less
+bool is_unsigned(tl::DType dtype);
 const char* name_of(tl::DType dtype);
 
 // 2^-23 for f32: the distance of 1 and the next value.
@@ -23,10 +27,11 @@ Real epsilon(tl::DType dtype);
 // The distance of neighbouring values at `at`, subnormals included.
 Real ulp(tl::DType dtype, Real at);
 
-uint64_t encode(tl::DType dtype, Real value);  // half to even; integers wrap
+uint64_t encode(tl::DType dtype, Real value, bool saturates = true);  // half to even, small floats saturate; integers wrap
 Real decode(tl::DType dtype, uint64_t bits);
 Real rounded(tl::DType dtype, Real value);
 void put(Bytes& to, size_t index, tl::DType dtype, Real value);
+void put_bits(Bytes& to, size_t index, tl::DType dtype, uint64_t bits);
 uint64_t bits_at(const Bytes& from, size_t index, tl::DType dtype);
 
 // Float to integer as the language says: truncates, saturates, NaN gives 0.

@@ -24,11 +24,11 @@ uint64_t poison_of(const Argument& argument) {
   if (argument.dtype == tl::f32) return 0xffa5a5a5;
   if (argument.dtype == tl::f16) return 0xfda5;
   if (argument.dtype == tl::bf16) return 0xffa5;
-  const size_t bits = 8 * bytes_of(argument.dtype);
+  const int bits = bits_of(argument.dtype);
   const uint64_t mask = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
   std::set<uint64_t> wanted;
   for (const Want& want : argument.want)
-    if (!want.untouched) wanted.insert(encode(argument.dtype, want.value));
+    if (!want.untouched) wanted.insert(encode(argument.dtype, want.value, false));
   uint64_t poison = 0xa5a5a5a5a5a5a5a5;
   while (argument.dtype != tl::boolean && wanted.count(poison & mask) && wanted.size() < mask) ++poison;
   return poison;
@@ -50,14 +50,17 @@ struct Buffer {
 Buffer make_buffer(const Argument& argument) {
   Buffer out;
   const size_t leading = argument.leading * bytes_of(argument.dtype);
-  out.bytes = leading + argument.data.size() * bytes_of(argument.dtype);
+  out.bytes = leading + bytes_for(argument.dtype, argument.data.size());
   out.storage.assign(out.bytes + 3 * kCanary, kCanaryByte);
   const size_t misfit = reinterpret_cast<uintptr_t>(out.storage.data()) % kCanary;
   out.offset = kCanary + (misfit ? kCanary - misfit : 0);
   if (argument.poisoned) {
     const uint64_t poison = poison_of(argument);
-    const size_t width = bytes_of(argument.dtype);
-    for (size_t at = 0; at < out.bytes; at += width) std::memcpy(out.data() + at, &poison, width);
+    Bytes bytes(out.bytes);
+    // A narrow type may be wanted in every pattern: each element gets one that it is not to hold.
+    const auto other = [&](size_t i) { return i < argument.want.size() ? ~encode(argument.dtype, argument.want[i].value) : poison; };
+    for (size_t i = 0; i < argument.data.size(); ++i) put_bits(bytes, i, argument.dtype, bits_of(argument.dtype) < 8 ? other(i) : poison);
+    if (!bytes.empty()) std::memcpy(out.data(), bytes.data(), bytes.size());
   } else {
     Bytes bytes(out.bytes - leading);
     for (size_t i = 0; i < argument.data.size(); ++i) put(bytes, i, argument.dtype, argument.data[i]);
@@ -350,7 +353,6 @@ void Machine::run_launch(const Scenario& scenario, const Launch& launch, Prepare
 }
 
 void compare(const Argument& argument, size_t index, const Bytes& before, const Bytes& after, Outcome& out) {
-  const size_t width = bytes_of(argument.dtype);
   size_t wrong = 0;
   std::string first;
   if (argument.leading) return before == after ? void() : out.fail("argument " + std::to_string(index) + " was written");
@@ -358,11 +360,12 @@ void compare(const Argument& argument, size_t index, const Bytes& before, const 
     const Want want = argument.want.empty() ? Want{0, 0, true} : argument.want[e];
     const uint64_t bits = bits_at(after, e, argument.dtype);
     const Real got = decode(argument.dtype, bits);
-    const bool as_before = std::memcmp(&before[e * width], &after[e * width], width) == 0;
+    const bool as_before = bits_at(before, e, argument.dtype) == bits;
+    const bool poison = argument.poisoned && as_before;
     bool right;
     if (want.untouched) {
       right = as_before;
-    } else if ((argument.poisoned && as_before) || (argument.dtype == tl::boolean && bits > 1)) {
+    } else if (poison || (argument.dtype == tl::boolean && bits > 1)) {
       right = false;  // never written, or written with what is no bool
     } else if (std::isnan(want.value)) {
       right = std::isnan(got);
@@ -378,7 +381,7 @@ void compare(const Argument& argument, size_t index, const Bytes& before, const 
     if (right) continue;
     if (wrong++ == 0)
       first = want.untouched ? "was written (" + text_of(got) + ")"
-              : argument.poisoned && as_before ? std::string("still holds the poison")
+              : poison ? std::string("still holds the poison")
                              : "is " + text_of(got) + ", not " + text_of(want.value) + " (tolerance " + text_of(want.tolerance) + ")";
     if (wrong == 1) first = "element " + std::to_string(e) + " " + first;
   }

@@ -128,7 +128,7 @@ std::vector<Want> nearly(tl::DType out_dtype, const Reals& values, const Reals& 
   out.reserve(values.size());
   for (size_t i = 0; i < values.size(); ++i)
     out.push_back({values[i],
-                   epsilon(out_dtype) * std::fabs(values[i]) + 4 * epsilon(tl::f32) * std::sqrt(terms) * sizes[i], false});
+                   epsilon(out_dtype) * std::fabs(values[i]) + 4 * std::fmin(epsilon(tl::f32), epsilon(out_dtype)) * std::sqrt(terms) * sizes[i], false});
   return out;
 }
 
@@ -142,7 +142,7 @@ std::vector<Want> within_ulps(tl::DType out_dtype, const Reals& values, Real ulp
 const std::vector<Case>& all_cases() {
   static const std::vector<Case>* const list = [] {
     auto* cases = new std::vector<Case>;
-    for (auto add : {add_copy_cases, add_region_cases, add_element_cases, add_scalar_cases, add_index_cases,
+    for (auto add : {add_copy_cases, add_region_cases, add_element_cases, add_scalar_cases, add_type_cases, add_packed_cases, add_index_cases,
                      add_reduce_cases, add_gemm_cases, add_operand_cases, add_pipeline_cases, add_order_cases, add_atomic_cases,
                      add_control_cases, add_indexed_cases, add_host_cases, add_hint_cases, add_fold_cases})
       add(*cases);

@@ -275,11 +275,20 @@ TEST(Evaluate, TheThreadsRoundingModeAndFlushToZeroChangeNothing) {
 #endif
 }
 
-TEST(Evaluate, TypesThatAreOnlyStoredHaveNoEvaluation) {
+TEST(Evaluate, TypesThatAreOnlyStoredAreConverted) {
   Arena arena;
   const uint64_t one[] = {0x38};
-  EXPECT_FALSE(evaluate(*arena.cast(arena.variable(0, DType::e4m3), DType::f32), one));
-  EXPECT_FALSE(can_evaluate(DType::nf4));
+  EXPECT_EQ(evaluate(*arena.cast(arena.variable(0, DType::e4m3), DType::f32), one), 0x3f800000u);
+  const uint64_t large[] = {0x7f7fffff};
+  EXPECT_EQ(evaluate(*arena.cast(arena.variable(0, DType::f32), DType::e5m2), large), 0x7bu);
+  EXPECT_EQ(evaluate(*arena.cast_nonsat(arena.variable(0, DType::f32), DType::e5m2), large), 0x7cu);
+  EXPECT_EQ(evaluate(*arena.cast_nonsat(arena.variable(0, DType::f32), DType::e4m3), large), 0x7fu);
+  EXPECT_FALSE(scalar_function(Op::add, DType::e4m3, DType::e4m3));
+  const uint64_t fine[] = {0x3f801001};  // above the middle of two neighbours; 0x3f801000 is the middle, 0x3f800000 even
+  EXPECT_EQ(evaluate(*arena.cast(arena.variable(0, DType::f32), DType::tf32), fine), 0x3f802000u);
+  const uint64_t middle[] = {0x3f801000};
+  EXPECT_EQ(evaluate(*arena.cast(arena.variable(0, DType::f32), DType::tf32), middle), 0x3f800000u);
+  EXPECT_FALSE(can_evaluate(DType::none));
   EXPECT_FALSE(evaluate(*arena.variable(0, DType::f32), {}));
 }
 

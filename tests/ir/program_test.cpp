@@ -124,6 +124,22 @@ TEST(Describe, NamesFileLineAndLabelOrTheOrdinal) {
   EXPECT_EQ(describe(p, *make_stmt(Fill{}, 7)), "operation 7");
 }
 
+TEST(Buffers, RowsOfPackedElementsStartOnAByte) {
+  Program p;
+  const VarId n = p.add_var(VarKind::dim, DType::index, "N");
+  const auto rows = [&](DType dtype, Expr columns) {
+    const BufferId b = p.add_buffer(Buffer{"a", dtype, Scope::global, {p.arena->index(2), p.arena->index(3), columns}});
+    EXPECT_TRUE(has_default_strides(p.buffer(b)));
+    return p.buffer(b).strides;
+  };
+  EXPECT_EQ(rows(DType::int4, p.arena->index(17))[1], p.arena->index(18));
+  EXPECT_EQ(rows(DType::int4, p.arena->index(17))[0], p.arena->index(54));
+  EXPECT_EQ(rows(DType::e2m3, p.arena->index(1))[1], p.arena->index(4));
+  EXPECT_EQ(rows(DType::e4m3, p.arena->index(17))[1], p.arena->index(17));
+  const Expr half = p.arena->make(Op::div, {p.arena->make(Op::add, {p.var(n), p.arena->index(1)}), p.arena->index(2)});
+  EXPECT_EQ(rows(DType::e2m1, p.var(n))[1], p.arena->make(Op::mul, {half, p.arena->index(2)}));
+}
+
 TEST(Buffers, StridesDefaultToRowMajor) {
   Program p;
   const VarId n = p.add_var(VarKind::dim, DType::index, "N");

@@ -72,6 +72,46 @@ kernel "double" (%x) grid [div(add(%N, 127), 128)] {
   EXPECT_EQ(canonical_text(*again), canonical_text(*p));
 }
 
+TEST(Text, NarrowTypesComeBackTheSame) {
+  auto p = parse(R"(tir 1
+var %N dim index
+dim %N
+buffer @A global i4 [%N, 17] in argument 0
+buffer @B global e2m3 [3, %N] inout argument 1
+parameter tensor @A "A"
+parameter tensor @B "B"
+buffer @t shared i4 [4, 16]
+buffer @f fragment f32 [16, 16]
+buffer @c fragment f32 [16, 16]
+buffer @q fragment e5m2 [16, 16]
+var %x block index
+var %i loop index
+var %j loop index
+var %v let f32
+kernel "narrow" (%x) grid [1] {
+  alloc @t
+  copy @A[mul(%x, 4):4, 0:16] -> @t[0:4, 0:16]
+  alloc @f
+  fill @f[0:16, 0:16] = f32(1.0)
+  alloc @c
+  gemm @f[0:16, 0:16], @f[0:16, 0:16], @c[0:16, 0:16] tf32 accumulate false
+  alloc @q
+  parallel (%i : 16, %j : 16) {
+    let %v = load @c[%i, %j]
+    store @q[%i, %j] = cast_nonsat<e5m2>(%v)
+  }
+}
+)");
+  ASSERT_TRUE(p) << p.error().message;
+  EXPECT_EQ(p->buffers[0].strides[0], p->arena->index(18));
+  const std::string text = print(*p);
+  EXPECT_EQ(text.find("strides"), std::string::npos) << text;
+  EXPECT_NE(text.find(" tf32 "), std::string::npos) << text;
+  auto again = parse(text);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(print(*again), text);
+}
+
 TEST(Text, RandomProgramsComeBackTheSame) {
   for (uint64_t seed = 0; seed < 400; ++seed) {
     const Program p = samples::RandomProgram(seed).make();

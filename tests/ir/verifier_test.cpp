@@ -124,7 +124,8 @@ const Case kBroken[] = {
     {"1: gemm @A[0:32, 0:16], @b[0:16, 0:8], @acc[0:32, 0:8]",
      "operation 1: a of gemm is 'A', a global buffer; it must be shared or fragment"},
     {"1: gemm @a[0:32, 0:16], @b[0:16, 0:8], @ints[0:32, 0:8]",
-     "operation 1: gemm of f16 into i32; floats add up in f32, f16 or bf16, integers in int32 or int64"},
+     "operation 1: gemm of f16 into i32; f64 adds up in f64, other floats in f32, f16 or bf16, integers in int32 or "
+     "int64"},
     {"1: gemm @a[0:32, 0:16], @b[0:16, 0:8], @acc[0:32, 0:8] accumulate %x",
      "operation 1: accumulate of gemm is index, bool is needed; write a cast"},
     // reduce
@@ -163,9 +164,8 @@ const Case kBroken[] = {
     {"1: store @A[0, 0] = f32(0.0)", "operation 1: 'A' is declared in and is written; declare it out or inout"},
     {"1: let %v = load @B[0, 0]", "operation 1: 'B' is declared out and is read; declare it inout"},
     {"1: let %h = load @C[0]", "operation 1: load: 'C' holds f32, f16 was expected"},
-    {"1: let %b = lt(%x, 3) let %v = cast<f32>(cast<f64>(%x))",
-     "operation 0: an expression is f64, which this version does not support; use bool, int8, int32, int64, f16, bf16 "
-     "or f32"},
+    {"1: let %b = lt(%x, 3) let %v = cast<f32>(cast<tf32>(%x))",
+     "operation 0: an expression is tf32, which is a mode of gemm and no element type; use f32"},
     {"1: inline \"hip\" \"\" ()", "operation 1: inline source for 'hip'; this version takes cuda and llvm"},
     // stages
     {"1: group \"g\" { }", "operation 1: group has no place at this stage"},
@@ -199,8 +199,8 @@ const Case kBrokenDeclarations[] = {
      "kernel 'k': hint threads is 100: give 32 to 1024, a multiple of 32"},
     {"kernel \"k\" (%x) grid [1] hint raster 4 hint raster 8 { }", "kernel 'k': hint raster is given twice"},
     {"var %d dim f32 kernel \"k\" (%x) grid [1] { }", "the dim variable 'd' is f32, not index"},
-    {"var %s scalar f64 kernel \"k\" (%x) grid [1] { }",
-     "'s' is f64, which this version does not support; use bool, int8, int32, int64, f16, bf16 or f32"},
+    {"var %s scalar tf32 kernel \"k\" (%x) grid [1] { }",
+     "'s' is tf32, which is a mode of gemm and no element type; use f32"},
     {"dim %x kernel \"k\" (%x) grid [1] { }", "a dim names no variable of its kind"},
     {"dim %N divisible 0 kernel \"k\" (%x) grid [1] { }",
      "dim 'N' is declared divisible by 0; a divisor is at least 1"},
@@ -223,8 +223,8 @@ const Case kBrokenDeclarations[] = {
     {"buffer @A global f32 [4] in argument 1 parameter tensor @A parameter tensor @A kernel \"k\" (%x) grid [1] { }",
      "parameter 0 '' and its buffer do not name each other"},
     {"parameter scalar %N kernel \"k\" (%x) grid [1] { }", "parameter 0 '' names no scalar variable"},
-    {"buffer @s shared e4m3 [4] kernel \"k\" (%x) grid [1] { }",
-     "'s' is e4m3, which this version does not support; use bool, int8, int32, int64, f16, bf16 or f32"},
+    {"buffer @s shared tf32 [4] kernel \"k\" (%x) grid [1] { }",
+     "'s' is tf32, which is a mode of gemm and no element type; use f32"},
     {"buffer @s shared f32 [%N] kernel \"k\" (%x) grid [1] { }",
      "the shape of 's' is not constant; tile shapes are numbers when the program is built"},
     {"buffer @s shared f32 [0] kernel \"k\" (%x) grid [1] { }", "'s' has an extent of 0; extents are at least 1"},

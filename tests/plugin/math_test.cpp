@@ -38,7 +38,7 @@ constexpr auto pow = kNoReference;  // two arguments: has a test of its own
 }  // namespace exact
 
 const Row kRows[] = {
-#define TILERT_ULP(name, dtype, bound) {MathFunction::name, #name, bound, exact::name},
+#define TILERT_ULP(name, bound, f64_bound) {MathFunction::name, #name, bound, exact::name},
 #include "codegen/ulp.def"
 };
 

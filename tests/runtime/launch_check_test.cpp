@@ -324,6 +324,9 @@ TEST_F(LaunchCheck, SubByteRowsStartOnAByte) {
   EXPECT_EQ(call({9, 1}), Code::kShape);
   EXPECT_EQ(call({16, 2}), Code::kShape);
   EXPECT_EQ(call({}), Code::kShape) << "dense rows of 7 elements start inside a byte";
+  Call plain = saxpy_call(7, stream_);
+  plain.arguments[0].dtype = TILERT_INT4;
+  EXPECT_EQ(plain.launch(*loaded), Code::kOk) << "nothing is said of it: its rows are padded";
 }
 
 }  // namespace

@@ -44,6 +44,18 @@ TL_DEV T tl_max(T a, T b) {
   }
 }
 
+//@ tl_e4m3_value
+TL_DEV float tl_e4m3_value(tl_e4m3 x) { return tl_small_value(x); }
+
+//@ tl_e5m2_value
+TL_DEV float tl_e5m2_value(tl_e5m2 x) { return tl_small_value(x); }
+
+//@ tl_e4m3_code
+TL_DEV tl_e4m3 tl_e4m3_code(float x) { return tl_small_code<tl_e4m3>(x, true); }
+
+//@ tl_e5m2_code
+TL_DEV tl_e5m2 tl_e5m2_code(float x) { return tl_small_code<tl_e5m2>(x, true); }
+
 //@ tl_exp2
 TL_DEV float tl_exp2_f32(float x) { return exp2f(x); }
 template <class T>

@@ -138,7 +138,8 @@ std::string place_in(const KernelText& text, int line) {
 
 std::vector<Part> device_parts() {
   std::vector<Part> out;
-  for (const char* name : {"types.cuh", "math.cuh", "memory.cuh", "matrix.cuh", "hopper.cuh", "products.cuh", "sync.cuh", "copies.cuh", "atomic.cuh"})
+  for (const char* name : {"types.cuh", "math.cuh", "wide.cuh", "small.cuh", "memory.cuh", "packed.cuh", "matrix.cuh", "hopper.cuh", "products.cuh",
+                           "sync.cuh", "copies.cuh", "atomic.cuh"})
     for (Part& part : cut(file(name))) out.push_back(std::move(part));
   return out;
 }
