@@ -217,7 +217,7 @@ TEST(Numbers, NullAndTooManyOperandsAreRefused) {
   EXPECT_EQ(tilert_number_op(TILERT_OP_NEG, &one, 4, &out), TILERT_INVALID_ARGUMENT);
   EXPECT_EQ(tilert_number_op(1000, &one, 1, &out), TILERT_INVALID_ARGUMENT);
   EXPECT_EQ(tilert_number_cast(TILERT_F32, nullptr, &out), TILERT_INVALID_ARGUMENT);
-  EXPECT_EQ(tilert_number_cast(TILERT_F64, &one, &out), TILERT_UNSUPPORTED);
+  EXPECT_EQ(tilert_number_cast(TILERT_TF32, &one, &out), TILERT_UNSUPPORTED);
   EXPECT_EQ(tilert_number_reinterpret(TILERT_F32, &one, nullptr), TILERT_INVALID_ARGUMENT);
   ASSERT_EQ(tilert_number_cast(TILERT_F32, &one, &out), TILERT_OK);
   EXPECT_EQ(out.dtype, TILERT_F32);
