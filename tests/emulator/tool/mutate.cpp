@@ -2,7 +2,7 @@
 // of the cases that match) is changed in one place at a time; a mutant is caught when a case that has the text no longer
 // passes, by its outcome under any schedule or by a race report. A barrier, wait or commit whose loss leaves every outcome
 // and, with every access marked, no race is redundant there: no two accesses meet across it. Those are counted apart.
-//   tilert_mutate [--target sm_80|sm_90a|both] [--filter TEXT] [--every N] [--shard I/N] [--jobs N] [--minutes N]
+//   tilert_mutate [--target sm_80|sm_90a|both] [--filter TEXT[|TEXT]] [--every N] [--shard I/N] [--jobs N] [--minutes N]
 //                 [--limit SECONDS] [--out FILE] [--reasons FILE] [--least PERCENT] [--json FILE]
 //   tilert_mutate --merge FILE [--merge FILE]... [--reasons FILE] [--least PERCENT] [--json FILE]
 // Verdicts go to --out, a line of JSON each; a mutant that is in it already is not run again, so that a run that was cut

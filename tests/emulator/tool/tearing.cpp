@@ -38,6 +38,16 @@ struct Tearing::Open {
   std::set<size_t> users;  // that come to its line
 };
 
+// Whether the text holds one of the filter's parts, which '|' sets apart; nothing is in every text.
+static bool holds_any(const std::string& text, const std::string& filter) {
+  for (size_t at = 0; at <= filter.size();) {
+    const size_t end = std::min(filter.find('|', at), filter.size());
+    if (text.find(filter.substr(at, end - at)) != std::string::npos) return true;
+    at = end + 1;
+  }
+  return false;
+}
+
 std::unique_ptr<Tearing> Tearing::open(const std::vector<int>& targets, const std::string& filter, std::string& why_not) {
   std::unique_ptr<Tearing> out(new Tearing);
   for (int ordinal : targets) {
@@ -45,7 +55,7 @@ std::unique_ptr<Tearing> Tearing::open(const std::vector<int>& targets, const st
     if (!out->machines_.back()) return nullptr;
   }
   for (Trial& trial : all_trials())
-    if (!trial.row->heavy && trial.text().find(filter) != std::string::npos) out->trials_.push_back(std::move(trial));
+    if (!trial.row->heavy && holds_any(trial.text(), filter)) out->trials_.push_back(std::move(trial));
   // The last choices of a case, which run more of its text, come first.
   std::reverse(out->trials_.begin(), out->trials_.end());
   out->read_texts();
