@@ -10,6 +10,7 @@ using namespace ir;
 
 // Which variables the body defines, and which of them have one value along the last coordinate and may be had early.
 void ElementWise::find_early() {
+  if (loop_.vars.empty()) return;  // a single point has no vectors
   std::set<VarId> late{loop_.vars.back()};
   const auto depends = [&](Expr e) {
     bool found = false;
