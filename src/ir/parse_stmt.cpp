@@ -159,11 +159,7 @@ Stmt::Node Parser::reduce() {
   Reduce n;
   n.op =
       choice<ReduceOp>("a reduction (sum, prod, max, min, max_nan, min_nan, absmax, abssum, bit_and, bit_or, bit_xor)");
-  n.src = region();
-  arrow();
-  n.dst = region();
-  s_.expect("dim");
-  n.dim = narrow("the reduced dim's number");
+  along(n, &Parser::region, "the reduced dim's number");
   n.accumulate = s_.accept("accumulate");
   return n;
 }
@@ -199,11 +195,7 @@ Combine Parser::combine() {
 
 Stmt::Node Parser::fold() {
   Fold n;
-  n.src = regions();
-  arrow();
-  n.dst = regions();
-  s_.expect("dim");
-  n.dim = narrow("the folded dim's number");
+  along(n, &Parser::regions, "the folded dim's number");
   n.accumulate = s_.accept("accumulate");
   n.combine = combine();
   return n;
@@ -211,11 +203,7 @@ Stmt::Node Parser::fold() {
 
 Stmt::Node Parser::scan() {
   Scan n;
-  n.src = regions();
-  arrow();
-  n.dst = regions();
-  s_.expect("dim");
-  n.dim = narrow("the scanned dim's number");
+  along(n, &Parser::regions, "the scanned dim's number");
   n.reverse = s_.accept("reverse");
   n.exclusive = s_.accept("exclusive");
   n.combine = combine();
@@ -224,22 +212,14 @@ Stmt::Node Parser::scan() {
 
 Stmt::Node Parser::pick() {
   Pick n;
-  n.src = region();
-  arrow();
-  n.dst = region();
-  s_.expect("dim");
-  n.dim = narrow("the dim's number");
+  along(n, &Parser::region, "the dim's number");
   n.least = s_.accept("least");
   return n;
 }
 
 Stmt::Node Parser::sort() {
   Sort n;
-  n.src = region();
-  arrow();
-  n.dst = region();
-  s_.expect("dim");
-  n.dim = narrow("the sorted dim's number");
+  along(n, &Parser::region, "the sorted dim's number");
   n.descending = s_.accept("descending");
   if (s_.accept("index")) n.index = region();
   return n;

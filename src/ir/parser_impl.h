@@ -82,6 +82,15 @@ class Parser {
   Stmt::Node gemm();
   Stmt::Node reduce();
   std::vector<Region> regions();
+  // "source -> destination dim n", as every operation along a dim has it.
+  template <class N, class Read>
+  void along(N& n, Read read, std::string_view what) {
+    n.src = (this->*read)();
+    arrow();
+    n.dst = (this->*read)();
+    s_.expect("dim");
+    n.dim = narrow(what);
+  }
   Combine combine();
   Stmt::Node fold();
   Stmt::Node scan();

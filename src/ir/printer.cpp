@@ -238,16 +238,22 @@ class Printer : ExprPrinter {
   }
   void body(const Reduce& n) {
     put("reduce ", word(n.op), " ");
+    along(n);
+    if (n.accumulate) put(" accumulate");
+  }
+  using ExprPrinter::region;
+  void region(const std::vector<Region>& list) {
+    put("[");
+    this->list(list, [&](const Region& r) { region(r); });
+    put("]");
+  }
+  // "source -> destination dim n", as every operation along a dim has it.
+  template <class N>
+  void along(const N& n) {
     region(n.src);
     put(" -> ");
     region(n.dst);
     put(" dim ", n.dim);
-    if (n.accumulate) put(" accumulate");
-  }
-  void regions(const std::vector<Region>& list) {
-    put("[");
-    this->list(list, [&](const Region& r) { region(r); });
-    put("]");
   }
   void combine(const Combine& c) {
     put(" by (");
@@ -261,37 +267,25 @@ class Printer : ExprPrinter {
   }
   void body(const Fold& n) {
     put("fold ");
-    regions(n.src);
-    put(" -> ");
-    regions(n.dst);
-    put(" dim ", n.dim);
+    along(n);
     if (n.accumulate) put(" accumulate");
     combine(n.combine);
   }
   void body(const Scan& n) {
     put("scan ");
-    regions(n.src);
-    put(" -> ");
-    regions(n.dst);
-    put(" dim ", n.dim);
+    along(n);
     if (n.reverse) put(" reverse");
     if (n.exclusive) put(" exclusive");
     combine(n.combine);
   }
   void body(const Pick& n) {
     put("pick ");
-    region(n.src);
-    put(" -> ");
-    region(n.dst);
-    put(" dim ", n.dim);
+    along(n);
     if (n.least) put(" least");
   }
   void body(const Sort& n) {
     put("sort ");
-    region(n.src);
-    put(" -> ");
-    region(n.dst);
-    put(" dim ", n.dim);
+    along(n);
     if (n.descending) put(" descending");
     if (n.index.buffer == kNoBuffer) return;
     put(" index ");

@@ -130,20 +130,13 @@ class RolePlanner {
     return found;
   }
 
-  bool whole_tile(const Region& r) const {
-    const Buffer& b = program_.buffer(r.buffer);
-    for (size_t d = 0; d < r.extents.size(); ++d)
-      if (!r.offsets[d]->is_constant() || r.offsets[d]->as_int() != 0 || r.extents[d] != b.shape[d]->as_int()) return false;
-    return true;
-  }
-
   std::string take_load(const Stmt& s, const Copy& c) {
     const Buffer &src = program_.buffer(c.src.buffer), &dst = program_.buffer(c.dst.buffer);
     if (src.scope != Scope::global || dst.scope != Scope::shared || src.dtype != dst.dtype) return "not a plain copy to a shared tile";
     if (!c.valid.empty() || (c.safe && c.safe->bits != 0)) return "it has bounds of its own";
     if (is_touched(s, c.src.buffer, true)) return "the kernel writes its source";
     if (c.prefer == CopyPrefer::sync || (c.prefer == CopyPrefer::async && c.must)) return "it is asked to be made another way";
-    if (!whole_tile(c.dst) || dst.shape.size() != 2) return "it fills a part of its tile";
+    if (!is_whole(program_, c.dst) || dst.shape.size() != 2) return "it fills a part of its tile";
     const std::string reason = engine_takes(c.src);
     if (!reason.empty()) return reason;
     const int64_t rows = c.dst.extents[0], row_bytes = c.dst.extents[1] * dtype_bytes(dst.dtype);
@@ -158,7 +151,7 @@ class RolePlanner {
     const Buffer &a = program_.buffer(g.a.buffer), &b = program_.buffer(g.b.buffer), &c = program_.buffer(g.c.buffer);
     if (!tiles_.count(g.a.buffer) || !tiles_.count(g.b.buffer)) return "an operand is not a tile that the loop copies";
     if (g.trans_a || !g.trans_b || a.dtype != b.dtype) return "an operand is not K-major";
-    if (c.scope != Scope::fragment || !whole_tile(g.a) || !whole_tile(g.b) || !whole_tile(g.c)) return "it takes a part of a tile";
+    if (c.scope != Scope::fragment || !is_whole(program_, g.a) || !is_whole(program_, g.b) || !is_whole(program_, g.c)) return "it takes a part of a tile";
     GemmPlan plan = plan_.gemms.at(s.ordinal);
     const Atom* atom = nullptr;
     for (const Atom* candidate : atoms_for(context_.target, a.dtype, b.dtype, c.dtype))
@@ -184,7 +177,7 @@ class RolePlanner {
   // The result may leave through shared memory and the copy engine; it may also leave in any other way.
   void take_store(const Stmt& s, const Copy& c) {
     const Buffer &src = program_.buffer(c.src.buffer), &dst = program_.buffer(c.dst.buffer);
-    if (dst.scope != Scope::global || !products_of_.count(c.src.buffer) || !whole_tile(c.src)) return;
+    if (dst.scope != Scope::global || !products_of_.count(c.src.buffer) || !is_whole(program_, c.src)) return;
     if (src.dtype != DType::f32 || (dst.dtype != DType::bf16 && dst.dtype != DType::f16) || !c.valid.empty()) return;
     if (is_touched(s, c.dst.buffer, false)) return;
     const int64_t rows = c.src.extents[0] / plan_.roles.consumers;
