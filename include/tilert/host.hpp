@@ -60,6 +60,15 @@ class Variant : public Handle<tilert_variant, tilert_variant_retain, tilert_vari
     if (status != TILERT_OK) return Error(status, error);
     return std::string(text, size);
   }
+  // What a launch needs with dims up to these, by index of declaration (-1: of a dim that has its value).
+  Result<tilert_workspace_info> workspace(const std::vector<int64_t>& max_dims) const {
+    tilert_workspace_info info{};
+    info.struct_size = sizeof info;
+    tilert_error* error = nullptr;
+    const tilert_status status = tilert_workspace(get(), max_dims.data(), static_cast<uint32_t>(max_dims.size()), &info, &error);
+    if (status != TILERT_OK) return Error(status, error);
+    return info;
+  }
 };
 
 class Device : public Handle<tilert_device, tilert_device_retain, tilert_device_release> {

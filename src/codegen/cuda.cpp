@@ -12,6 +12,7 @@
 #include "codegen/configuration.h"
 #include "codegen/device_text.h"
 #include "codegen/product_text.h"
+#include "codegen/workspace.h"
 #include "ir/visit.h"
 
 namespace tilert::codegen {
@@ -85,6 +86,11 @@ class KernelText {
     for (BufferId id : buffers_) {
       const Buffer& b = program_.buffer(id);
       if (b.scope != Scope::global) continue;
+      if (is_workspace(b)) {
+        add(fmt::format("{}* {}", c_type(b.dtype), text_.buffer(id)));
+        out.parameters.push_back({KernelParameter::Kind::workspace, id, nullptr, {}});
+        continue;
+      }
       const bool read_only = b.direction == Direction::in && !b.may_alias;
       add(fmt::format("{}{}*{} {}", b.direction == Direction::in ? "const " : "", dtype_is_packed(b.dtype) ? "unsigned char" : c_type(b.dtype), read_only ? " __restrict__" : "", text_.buffer(id)));
       out.parameters.push_back({KernelParameter::Kind::pointer, id, nullptr, {}});
@@ -136,6 +142,7 @@ Result<GeneratedProgram> generate_cuda(const passes::Module& module, const passe
     out.kernels.push_back(std::move(kernel));
   }
   out.source = device_text("cuda", body) + product_forms(body) + body;
+  out.workspace = lay_out_workspace(module.program, out.kernels);
   out.configuration = configuration(module).dump();
   out.program = module.program;
   return out;

@@ -2,6 +2,7 @@
 // the program's own expressions (jit turns them into the artifact's bytecode).
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,8 +23,8 @@ struct TensorMap {
 
 // One parameter of the kernel function, in order.
 struct KernelParameter {
-  enum class Kind : uint8_t { pointer, value, tensor_map } kind;
-  ir::BufferId buffer = ir::kNoBuffer;  // pointer
+  enum class Kind : uint8_t { pointer, value, tensor_map, workspace } kind;
+  ir::BufferId buffer = ir::kNoBuffer;  // pointer, workspace: the region whose address it is
   ir::Expr value = nullptr;             // value: over dims, scalars and strides; passed as its dtype (index: int64)
   TensorMap map;                        // tensor_map
 };
@@ -42,11 +43,18 @@ struct GeneratedKernel {
   std::vector<KernelParameter> parameters;
 };
 
+// What a launch's workspace holds (workspace.h). Sizes in bytes, over dims; null where no kernel has any.
+struct WorkspaceLayout {
+  std::map<ir::BufferId, ir::Expr> offsets;
+  ir::Expr bytes = nullptr, zero_bytes = nullptr;
+};
+
 struct GeneratedProgram {
   Language language;
   std::string target;            // "sm_90a", "cpu:x86-64-v3", ...
   std::string source;
   std::vector<GeneratedKernel> kernels;
+  WorkspaceLayout workspace;
   std::vector<std::pair<std::string, std::string>> headers;  // source kernels: virtual headers
   std::vector<std::string> options;                          // source kernels: of the compiler
   ir::Program program;           // owns the expressions above; parameters and dims in the caller's order

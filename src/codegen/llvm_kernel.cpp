@@ -21,6 +21,7 @@ std::string LlvmKernel::run(GeneratedKernel& out) {
   text_.begin(fmt::format("define void @{}(ptr noalias %parameters, i64 %first, i64 %last, ptr noalias %grid, ptr noalias %scratch)",
                           out.entry));
   parameters(out);
+  regions(out);
   memory();
   blocks();
   text_.put("ret void");
@@ -50,6 +51,20 @@ void LlvmKernel::parameters(GeneratedKernel& out) {
     }
     bind(d.var, values_.load(DType::index, 1, slot()));
     out.parameters.push_back({KernelParameter::Kind::value, kNoBuffer, program_.var(d.var), {}});
+  }
+}
+
+// A parameter for each region of the workspace that the kernel uses, behind all others.
+void LlvmKernel::regions(GeneratedKernel& out) {
+  const auto note = [&](const Stmt& s) {
+    for (const BufferUse& use : buffer_uses(s))
+      if (is_workspace(program_.buffer(use.buffer))) regions_.insert(use.buffer);
+  };
+  for_each_stmt(source_.body, note);
+  for (BufferId id : regions_) {
+    const std::string at = text_.let("getelementptr inbounds i64, ptr %parameters, i64 {}", out.parameters.size());
+    text_.put("{} = load ptr, ptr {}, align 8", base(id), at);
+    out.parameters.push_back({KernelParameter::Kind::workspace, id, nullptr, {}});
   }
 }
 

@@ -38,6 +38,7 @@ class LlvmKernel {
 
   // llvm_kernel.cpp
   void parameters(GeneratedKernel& out);
+  void regions(GeneratedKernel& out);
   void memory();
   void blocks();
   void block(const passes::CpuBlock& body);
@@ -125,6 +126,7 @@ class LlvmKernel {
   LlvmValues values_;
   std::vector<std::unordered_map<Key, std::string, KeyHash>> cache_;
   std::unordered_map<ir::VarId, std::string> scalars_, vectors_;
+  std::set<ir::BufferId> regions_;  // of the workspace
   std::set<ir::VarId> varying_;
   ir::VarId lane_ = ir::kNoVar;     // the variable of the vector loop around
   int64_t panel_bytes_ = 0, row_bytes_ = 0;

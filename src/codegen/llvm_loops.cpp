@@ -227,6 +227,7 @@ std::string LlvmKernel::local_pointer(const Access& access) {
 
 std::string LlvmKernel::base(BufferId id) const {
   const Buffer& b = program_.buffer(id);
+  if (is_workspace(b)) return fmt::format("%region{}", std::distance(regions_.begin(), regions_.find(id)));
   return b.scope == ir::Scope::global ? fmt::format("%tensor{}", b.parameter) : tile_name(id);
 }
 

@@ -5,6 +5,7 @@
 
 #include "codegen/configuration.h"
 #include "codegen/llvm_kernel.h"
+#include "codegen/workspace.h"
 #include "passes/cpu_lower.h"
 
 namespace tilert::codegen {
@@ -30,6 +31,7 @@ Result<GeneratedProgram> generate_llvm(passes::Module module, const passes::Pass
   for (const auto& [dtype, pack] : callees.packs) out.source += emit_pack(isa, dtype, pack);
   for (GemmKind kind : callees.products) out.source += emit_gemm(isa, kind);
   if (callees.rows) out.source += emit_rows_gemm(isa);
+  out.workspace = lay_out_workspace(lowered.module.program, out.kernels);
   out.configuration = configuration(lowered, isa.lanes).dump();
   out.program = std::move(lowered.module.program);
   return out;

@@ -68,7 +68,8 @@ bool Machine::bind_arguments() {
 bool Machine::bind_global(BufferId id) {
   Memory& m = memory_[id];
   const Buffer& buffer = p_.buffers[id];
-  if (buffer.parameter < 0 || static_cast<size_t>(buffer.parameter) >= arguments_.parameters.size() ||
+  if (is_workspace(buffer)) return make_workspace(m, buffer);
+  if (static_cast<size_t>(buffer.parameter) >= arguments_.parameters.size() ||
       buffer.strides.size() != buffer.shape.size())
     return fail(fmt::format("{} belongs to no parameter", buffer_name(m)), Code::kInternal);
   const HostArgument& argument = arguments_.parameters[static_cast<size_t>(buffer.parameter)];
@@ -99,6 +100,25 @@ bool Machine::bind_global(BufferId id) {
     return fail(fits ? fmt::format("{} needs {} bytes, the argument has {}", buffer_name(m), needed, argument.bytes)
                      : fmt::format("the strides of {} are negative or too large", buffer_name(m)),
                 Code::kInvalidArgument);
+  return true;
+}
+
+// A region of the workspace, as a first launch finds it.
+bool Machine::make_workspace(Memory& m, const Buffer& buffer) {
+  m.elements = 1;
+  for (size_t d = 0; d < buffer.shape.size(); ++d) {
+    const Tape *shape = tape(buffer.shape[d]), *stride = tape(buffer.strides[d]);
+    if (!shape || !stride) return false;
+    m.shape.push_back(std::max<int64_t>(0, eval_index(shape, 0)));
+    m.strides.push_back(eval_index(stride, 0));
+    if (__builtin_mul_overflow(m.elements, m.shape[d], &m.elements) || m.elements > options_.max_tile_bytes / m.bytes)
+      return fail(fmt::format("{} is too large", buffer_name(m)), Code::kOutOfMemory);
+  }
+  m.own_data.assign(static_cast<size_t>(m.elements * m.bytes), 0);
+  m.data = m.own_data.data();
+  if (buffer.zeroed) return true;
+  m.own_written.assign(m.own_data.size(), 0);
+  m.written = m.own_written.data();
   return true;
 }
 

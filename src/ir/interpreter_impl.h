@@ -81,6 +81,7 @@ class Machine {
   // interpreter.cpp: arguments, memory, the grid, control flow
   bool bind_arguments();
   bool bind_global(BufferId id);
+  bool make_workspace(Memory& m, const Buffer& buffer);
   bool allocate_tiles();
   bool run_kernel(const Kernel& kernel, const Operations& code);
   int threads_of(const Kernel& kernel) const;

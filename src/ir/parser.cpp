@@ -128,6 +128,8 @@ void Parser::buffer() {
       b.alignment = integer("an alignment in bytes");
     else if (s_.accept("may_alias"))
       b.may_alias = true;
+    else if (s_.accept("zeroed"))
+      b.zeroed = true;
     else if (s_.accept("stages"))
       b.stages = integer("a number of stages");
     else if (s_.accept("offset"))

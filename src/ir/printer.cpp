@@ -95,6 +95,7 @@ class Printer : ExprPrinter {
     if (b.parameter >= 0) put(" argument ", b.parameter);
     if (b.alignment != 16) put(" align ", b.alignment);
     if (b.may_alias) put(" may_alias");
+    if (b.zeroed) put(" zeroed");
     if (b.stages != 1) put(" stages ", b.stages);
     if (b.byte_offset >= 0) put(" offset ", b.byte_offset);
     if (locations_ && b.location) put(" !", b.location);

@@ -275,6 +275,17 @@ BufferId Program::add_buffer(Buffer buffer) {
   return static_cast<BufferId>(buffers.size() - 1);
 }
 
+BufferId Program::add_workspace(std::string name_, DType dtype, std::vector<Expr> shape, bool zeroed) {
+  Buffer region;
+  region.name = std::move(name_);
+  region.dtype = dtype;
+  region.scope = Scope::global;
+  region.shape = std::move(shape);
+  region.direction = Direction::inout;
+  region.zeroed = zeroed;
+  return add_buffer(std::move(region));
+}
+
 bool has_default_strides(const Buffer& b) {
   if (b.scope != Scope::global) return b.strides.empty();
   if (b.strides.size() != b.shape.size() || !b.contiguous) return false;

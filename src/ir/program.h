@@ -61,9 +61,10 @@ struct Buffer {
   std::vector<Expr> strides;  // global: in elements, one per dim; row-major contiguous where the program gave none
   bool contiguous = true;     // global: strides are the default ones
   Direction direction = Direction::none;  // global
-  int32_t parameter = -1;     // global: index into Program::parameters (views of one tensor share it)
+  int32_t parameter = -1;     // global: index into Program::parameters (views of one tensor share it); -1: of the workspace
   int64_t alignment = 16;     // global: bytes promised, checked at launch
   bool may_alias = false;
+  bool zeroed = false;        // workspace: 0 before the first launch, and whatever a launch needs after each
   uint32_t location = 0;
   // lowered:
   int64_t stages = 1;         // ring depth of a staged shared buffer
@@ -119,9 +120,14 @@ struct Program {
   VarId add_var(VarKind kind, DType dtype, std::string name_);
   // Gives a global buffer without strides the row-major contiguous ones; rows of packed elements start on a byte.
   BufferId add_buffer(Buffer buffer);
+  // A region of the launch's workspace, which passes make: every kernel that uses it gets its address. What is zeroed has
+  // a constant size and is there in all variants of a program or in none, for they take turns in one workspace.
+  BufferId add_workspace(std::string name_, DType dtype, std::vector<Expr> shape, bool zeroed);
   Expr var(VarId id) const { return arena->variable(id, vars[id].dtype); }
   const Buffer& buffer(BufferId id) const { return buffers[id]; }
 };
+
+inline bool is_workspace(const Buffer& buffer) { return buffer.scope == Scope::global && buffer.parameter < 0; }
 
 // Whether the strides are those that add_buffer gives: row-major contiguous for a global buffer, none for any other.
 bool has_default_strides(const Buffer& buffer);

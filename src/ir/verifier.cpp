@@ -137,12 +137,22 @@ bool Verifier::global_buffer(const Buffer& b) {
     if (e->is_constant() && e->as_int() < 0)
       return fail(fmt::format("{} has a stride of {}; strides are never negative", what, e->as_int()));
   }
+  if (is_workspace(b)) return workspace(b);
   if (b.direction == Direction::none) return fail(fmt::format("{} is neither in, out nor inout", what));
-  if (b.parameter < 0 || static_cast<size_t>(b.parameter) >= p_.parameters.size() ||
+  if (static_cast<size_t>(b.parameter) >= p_.parameters.size() ||
       p_.parameters[static_cast<size_t>(b.parameter)].kind != Parameter::Kind::tensor)
     return fail(fmt::format("{} belongs to no tensor parameter", what));
   if (b.alignment < 1 || (b.alignment & (b.alignment - 1)) != 0)
     return fail(fmt::format("{} is declared aligned to {} bytes, which is no power of two", what, b.alignment));
+  return true;
+}
+
+bool Verifier::workspace(const Buffer& b) {
+  if (stage_ < Stage::specialized) return fail(fmt::format("'{}' belongs to no tensor parameter", b.name));
+  if (b.direction != Direction::inout || dtype_is_packed(b.dtype))
+    return fail(fmt::format("'{}' is a region of the workspace: inout, of whole bytes", b.name));
+  for (Expr e : b.shape)
+    if (b.zeroed && !e->is_constant()) return fail(fmt::format("'{}' is zeroed once, and its size is not constant", b.name));
   return true;
 }
 

@@ -30,6 +30,7 @@ class Verifier {
   bool scope_has_place(BufferId id);
   bool buffer(BufferId id);
   bool global_buffer(const Buffer& b);
+  bool workspace(const Buffer& b);
   bool tile_buffer(const Buffer& b);
   bool parameter(const Parameter& parameter, size_t number);
   bool hints(const Hints& hints);

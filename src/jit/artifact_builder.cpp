@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "codegen/workspace.h"
 #include "jit/generate.h"
 #include "jit/version.h"
 
@@ -29,6 +30,11 @@ class Builder {
     for (const ir::Parameter& p : program_.parameters) TILERT_TRY(parameter(p));
     for (size_t i = 0; i < program_.dims.size(); ++i) dim(i);
     for (const GeneratedKernel& k : generated_.kernels) TILERT_TRY(kernel(k));
+    if (generated_.workspace.bytes) {
+      TILERT_ASSIGN(out_.workspace.bytes, expr(generated_.workspace.bytes));
+      TILERT_ASSIGN(out_.workspace.zero_bytes, expr(generated_.workspace.zero_bytes));
+      out_.workspace.alignment = static_cast<uint32_t>(codegen::kWorkspaceAlignment);
+    }
     if (generated_.guard) {
       TILERT_ASSIGN(out_.guard, expr(generated_.guard));
     }
@@ -193,6 +199,13 @@ class Builder {
         out.features |= runtime::kNeedsTensorMap;
         TILERT_TRY(tensor_map(p.map, out));
         break;
+      case KernelParameter::Kind::workspace: {
+        slot.kind = runtime::SlotKind::workspace;
+        const ir::Expr offset = generated_.workspace.offsets.at(p.buffer);
+        if (offset->is_constant() && offset->as_int() == 0) break;
+        TILERT_ASSIGN(slot.expr, expr(offset));
+        break;
+      }
     }
     out.slots.push_back(slot);
     return {};

@@ -221,6 +221,7 @@ Outcome Machine::run(const Scenario& scenario) {
       else if (out.ok && scenario.same_bits && after != first[l])
         out.fail("program " + std::to_string(p) + " gives other bits than program 0");
     }
+    release_workspace(prepared);
   }
   std::string all;
   for (const std::string& source : sources) all += source;
@@ -260,6 +261,8 @@ bool Machine::prepare(const Scenario& scenario, const tl::Program& program, Prep
     return false;
   }
   to.loaded = tl::Loaded(loaded, program);
+  for (uint32_t i = 0; i < tilert_kernel_variant_count(to.kernel); ++i)
+    if (tilert_variant* variant = nullptr; !tilert_kernel_variant(to.kernel, i, &variant)) to.variants.emplace_back(variant);
   return true;
 }
 
@@ -298,6 +301,7 @@ tilert_status Machine::start(const Launch& launch, Prepared& prepared, const std
   info.dims = launch.dims.data();
   info.dim_count = static_cast<uint32_t>(launch.dims.size());
   info.failure = &failure;
+  if (!make_workspace(launch, prepared, info, message)) return TILERT_INTERNAL;
   const tilert_status status = tilert_launch(&info);
   message = failure.message;
   return status;

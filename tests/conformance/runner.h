@@ -52,7 +52,13 @@ class Machine {
     tl::Program program;
     tilert_kernel* kernel = nullptr;
     tl::Loaded loaded;
+    std::vector<tl::Variant> variants;
+    Bytes workspace;
+    uint64_t workspace_bytes = 0, device_workspace = 0;
   };
+  // What the variants ask for, zeroed and poisoned when it is made; launches that fit into it take it as it was left.
+  bool make_workspace(const Launch& launch, Prepared& prepared, tilert_launch_info& info, std::string& message);
+  void release_workspace(Prepared& prepared);
   void run_refused(const Scenario& scenario, Outcome& out);
   bool prepare(const Scenario& scenario, const tl::Program& program, Prepared& to, Outcome& out);
   void note_variants(tilert_kernel* kernel, Outcome& out, std::vector<std::string>& sources);

@@ -208,11 +208,30 @@ class Run {
     info.dims = dims_.data();
     info.dim_count = static_cast<uint32_t>(dims_.size());
     info.failure = &failure;
+    workspace(kernel, info);
     const tilert_status status = tilert_launch(&info);
     tilert_kernel_release(kernel);
     if (status == TILERT_OK) return {};
     const std::string report = tilert_emulator_control()->report();
     return report.empty() ? std::string(tilert_status_name(status)) + ": " + failure.message : report;
+  }
+
+  // As tilert_workspace asks for it.
+  void workspace(tilert_kernel* kernel, tilert_launch_info& info) {
+    tilert_workspace_info need{};
+    for (uint32_t i = 0; i < tilert_kernel_variant_count(kernel); ++i) {
+      tilert_variant* raw = nullptr;
+      if (tilert_kernel_variant(kernel, i, &raw) != TILERT_OK) continue;
+      const tilert_workspace_info own = tl::Variant(raw).workspace(dims_).value();
+      need.bytes = std::max(need.bytes, own.bytes);
+      need.zero_bytes = std::max(need.zero_bytes, own.zero_bytes);
+    }
+    if (need.bytes == 0) return;
+    uint64_t address = 0;
+    if (cuMemAlloc_v2(&address, need.bytes) != 0) throw std::runtime_error("no memory for the workspace");
+    std::memset(reinterpret_cast<void*>(address), 0, need.zero_bytes);
+    info.workspace = reinterpret_cast<void*>(address);
+    info.workspace_bytes = need.bytes;
   }
 
   int compare() {
