@@ -114,6 +114,8 @@ bool Machine::step(const Operation& op, const Reduce& n, const Lanes& lanes) {
   std::vector<uint64_t> values, results(static_cast<size_t>(dst.size), reduce_identity(n.op, sum));
   if (!read_region(src, lane, {}, 0, values) || !convert(from, sum, values)) return false;
   if (n.accumulate && (!read_region(dst, lane, {}, 0, results) || !convert(to, sum, results))) return false;
+  if (n.accumulate && reduce_identity_shows(n.op, sum))
+    for (uint64_t& result : results) result = combine(result, reduce_identity(n.op, sum), 0);
   const auto extent = static_cast<size_t>(src.extents[static_cast<size_t>(n.dim)]);
   size_t inner = 1;
   for (size_t d = static_cast<size_t>(n.dim) + 1; d < src.extents.size(); ++d)

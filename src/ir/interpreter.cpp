@@ -122,14 +122,30 @@ bool Machine::make_workspace(Memory& m, const Buffer& buffer) {
   return true;
 }
 
+namespace {
+
+bool is_tile_operation(const Stmt& s) {
+  return std::visit(Overload{[](const Copy&) { return true; }, [](const Fill&) { return true; }, [](const Gemm&) { return true; },
+                             [](const Reduce&) { return true; }, [](const Fold&) { return true; },
+                             [](const Scan&) { return true; }, [](const Pick&) { return true; },
+                             [](const Sort&) { return true; }, [](const Parallel&) { return true; },
+                             [](const auto&) { return false; }},
+                    s.node);
+}
+
+}  // namespace
+
+// Between the plain loops of rings and the lowering of tile operations, waits and commits stand among statements that
+// still mean the whole block: one lane runs those.
 int Machine::threads_of(const Kernel& kernel) const {
-  bool lowered = false;
+  bool lowered = false, tiles = false;
   for_each_stmt(kernel.body, [&](const Stmt& s) {
     lowered |= std::holds_alternative<Group>(s.node) || std::holds_alternative<Move>(s.node) ||
                std::holds_alternative<ir::Call>(s.node);
+    tiles |= is_tile_operation(s);
   });
   const int threads = options_.threads ? options_.threads : kernel.threads;
-  return lowered && threads ? threads : 1;
+  return lowered && !tiles && threads ? threads : 1;
 }
 
 bool Machine::allocate_tiles() {

@@ -101,6 +101,10 @@ bool reduce_takes(ReduceOp op, DType dtype) {
   return dtype_is_float(dtype) ? row(op).floats : row(op).integers;
 }
 
+bool reduce_identity_shows(ReduceOp op, DType accumulator) {
+  return dtype_is_float(accumulator) && (row(op).combine == Op::max || row(op).combine == Op::min);
+}
+
 uint64_t reduce_identity(ReduceOp op, DType accumulator) {
   switch (op) {
     case ReduceOp::prod: return double_to_bits(accumulator, 1);

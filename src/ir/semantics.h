@@ -27,6 +27,8 @@ DType reduce_accumulator(DType dst);
 Op reduce_combine(ReduceOp op);
 bool reduce_takes_absolute(ReduceOp op);
 
+// Whether the value over nothing shows in the result: where the number wins over NaN, NaN alone gives that value.
+bool reduce_identity_shows(ReduceOp op, DType accumulator);
 // The bits of the value over nothing: 0 for sums and absmax, 1 for products, the least (greatest) value for max (min),
 // -inf and inf for floats, all ones for bit_and. Accumulation starts from it, or from dst's value when it accumulates.
 uint64_t reduce_identity(ReduceOp op, DType accumulator);

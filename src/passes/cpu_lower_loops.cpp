@@ -168,7 +168,9 @@ Status CpuLowering::lower_reduce(const Reduce& r, Out& out) {
     return program_.var(id);
   };
   Block body, inner;
-  const Expr start = r.accumulate ? arena_.cast(let(to, into, body), sum) : arena_.constant(sum, reduce_identity(r.op, sum));
+  const Expr identity = arena_.constant(sum, reduce_identity(r.op, sum));
+  Expr start = r.accumulate ? arena_.cast(let(to, into, body), sum) : identity;
+  if (r.accumulate && reduce_identity_shows(r.op, sum)) start = arena_.make(reduce_combine(r.op), {start, identity});
   body.push_back(make_stmt(Store{{acc, {}}, start}, ordinal_));
   Expr value = arena_.cast(let(src.dtype, from, inner), sum);
   if (reduce_takes_absolute(r.op)) value = arena_.make(Op::abs, {value});

@@ -194,6 +194,7 @@ class ReduceLowering {
       return program.var(x);
     };
     Expr value = read(total, points);
+    if (reduce_identity_shows(reduce_.op, dtype_)) value = combine(arena_, reduce_.op, value, identity(arena_, reduce_.op, dtype_));
     if (reduce_.accumulate)
       value = combine(arena_, reduce_.op, arena_.cast(read(dst.buffer, places), dtype_), value);
     loop.body.push_back(make_stmt(Store{{dst.buffer, places}, arena_.cast(value, to.dtype)}));

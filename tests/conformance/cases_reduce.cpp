@@ -131,7 +131,9 @@ Scenario operations(const Values& v) {
   Reals data = data_of(v["operation"], dtype, rows, columns);
   if (is_unsigned(dtype))
     for (Real& x : data) x = std::fabs(x);
-  if (is_float(dtype) && v["operation"] != 0 && v["operation"] != 4) data[3] = data[columns + 1] = NAN;
+  const bool nans = is_float(dtype) && v["operation"] != 0 && v["operation"] != 4;
+  if (nans) data[3] = data[columns + 1] = NAN;
+  for (int64_t i = 0; nans && i < 2 * columns; ++i) data[2 * columns + i] = NAN;  // two rows of nothing else
   // The seed of a sum or maximum of magnitudes is one itself.
   const bool magnitudes = v["operation"] == 3 || v["operation"] == 4;
   Reals seed = whole(rows, bits || magnitudes || is_unsigned(dtype) ? 0 : -7, dtype == tl::boolean ? 1 : bits ? 63 : 7, 6);
@@ -140,6 +142,7 @@ Scenario operations(const Values& v) {
     const Real usual = op == 8 ? 0 : dtype == tl::boolean ? 1 : 63;
     seed[i] = i == 3 ? (dtype == tl::boolean ? 1 - usual : 32) : usual;
   }
+  if (nans) seed[2] = NAN;
   Reals want;
   for (int64_t i = 0; i < rows; ++i) {
     Real value = operation.identity;

@@ -115,5 +115,29 @@ TEST(Interpreter, BuffersThatShareAPlaceInSharedMemoryOverwriteEachOther) {
   EXPECT_EQ(b[0], 2.f);
 }
 
+TEST(Interpreter, TileOperationsBesideWaitsMeanTheWholeBlock) {
+  const Program p = program(R"(
+var %x block index
+var %old let i32
+var %v let i32
+buffer @O global i32 [2] inout argument 0
+buffer @l local i32 [2]
+buffer @v var i32 []
+parameter tensor @O
+kernel "k" (%x) grid [1] threads 64 {
+  alloc @l alloc @v
+  fill @l[0:2] = i32(3)
+  call cp_async_commit () call cp_async_wait ("0")
+  1: reduce sum @l[0:2] -> @v[] dim 0
+  let %v = load @v[]
+  2: atomic %old = add @O[0] with %v
+  store @O[1] = %v
+}
+)");
+  std::vector<int32_t> out{5, 0};
+  ASSERT_EQ(error_of(p, {{tensor(out)}, {}}), "no error");
+  EXPECT_EQ(out, (std::vector<int32_t>{11, 6}));
+}
+
 }  // namespace
 }  // namespace tilert::ir
