@@ -68,7 +68,44 @@ void Expansion::fold(const Fold& n) {
 void Expansion::scan(const Scan& n) {
   const Extents& extents = n.src[0].extents;
   const Chunks chunks = chunks_of(lines_of(extents, n.dim), extents[static_cast<size_t>(n.dim)]);
-  scan_chunks(n, chunks);
+  if (n.exclusive && chunks.extent == 1)
+    parallel(extents, [&](const Exprs& p) {
+      for (size_t c = 0; c < n.dst.size(); ++c) store(n.dst[c].buffer, place(n.dst[c], p), n.combine.identity[c]);
+    });
+  else if (chunks.count > 1 && chunks.length == 1) scan_elements(n);
+  else scan_chunks(n, chunks);
+}
+
+// A thread for each element: the elements are the totals.
+void Expansion::scan_elements(const Scan& n) {
+  const Extents& extents = n.src[0].extents;
+  const auto d = static_cast<size_t>(n.dim);
+  // From a place in the line to one in the order of the scan, and back.
+  const auto turned = [&](const Exprs& p) {
+    return n.reverse ? with(p, n.dim, arith::sub(arena(), index(extents[d] - 1), p[d])) : p;
+  };
+  auto totals = tiles_of(n.combine, Scope::shared, extents, "totals");
+  parallel(extents, [&](const Exprs& p) {
+    Exprs own;
+    for (size_t c = 0; c < n.src.size(); ++c)
+      own.push_back(let(arena().cast(read(n.src[c].buffer, place(n.src[c], turned(p))), n.combine.identity[c]->dtype)));
+    store_all(totals, p, combined_in_order(n.combine, n.combine.identity, own, n.reverse));
+  });
+  scan_totals(n, totals, extents, n.exclusive ? extents[d] - 1 : extents[d]);
+  parallel(extents, [&](const Exprs& p) {
+    const Exprs own = turned(p);
+    Exprs values;
+    if (n.exclusive) {
+      const auto kept = tiles_of(n.combine, Scope::scalar, {}, "value");
+      store_all(kept, {}, n.combine.identity);
+      when(arith::lt(arena(), index(0), own[d]),
+           [&] { store_all(kept, {}, read_all(totals, with(own, n.dim, arith::sub(arena(), own[d], 1)))); });
+      values = read_all(kept, {});
+    } else {
+      values = read_all(totals, own);
+    }
+    for (size_t c = 0; c < n.dst.size(); ++c) store(n.dst[c].buffer, place(n.dst[c], p), values[c]);
+  });
 }
 
 // In a copy in shared memory: each chunk by one thread, in place; the totals of the chunks; then what lies before each
@@ -100,7 +137,8 @@ void Expansion::scan_chunks(const Scan& n, const Chunks& chunks) {
     });
     store_all(totals, p, read_all(sums, {}));
   });
-  if (chunks.count > 1) scan_totals(n.combine, totals, shape, n.dim, n.reverse);
+  // Nobody asks for the last chunk's.
+  if (chunks.count > 1) scan_totals(n, totals, shape, chunks.count - 1);
   parallel(extents, [&](const Exprs& p) {
     Exprs values = read_all(copies, p);
     if (chunks.count > 1) {
@@ -118,17 +156,18 @@ void Expansion::scan_chunks(const Scan& n, const Chunks& chunks) {
   });
 }
 
-// Sums of all beginnings in log2 steps, from one set of tiles into the other.
-void Expansion::scan_totals(const Combine& combine, std::vector<BufferId>& totals, const Extents& shape, int dim, bool reverse) {
-  auto others = tiles_of(combine, Scope::shared, shape, "totals");
-  const auto d = static_cast<size_t>(dim);
-  for (int64_t step = 1; step < shape[d]; step *= 2) {
+// Sums of the first `needed` beginnings in log2 steps, from one set of tiles into the other.
+void Expansion::scan_totals(const Scan& n, std::vector<BufferId>& totals, const Extents& shape, int64_t needed) {
+  if (needed < 2) return;
+  auto others = tiles_of(n.combine, Scope::shared, shape, "totals");
+  const auto d = static_cast<size_t>(n.dim);
+  for (int64_t step = 1; step < needed; step *= 2) {
     parallel(shape, [&](const Exprs& p) {
       const Exprs own = read_all(totals, p);
       store_all(others, p, own);
       when(arith::le(arena(), index(step), p[d]), [&] {
-        const Exprs before = read_all(totals, with(p, dim, arith::sub(arena(), p[d], step)));
-        store_all(others, p, combined_in_order(combine, before, own, reverse));
+        const Exprs before = read_all(totals, with(p, n.dim, arith::sub(arena(), p[d], step)));
+        store_all(others, p, combined_in_order(n.combine, before, own, n.reverse));
       });
     });
     std::swap(totals, others);
@@ -140,6 +179,10 @@ void Expansion::pick(const Pick& n) {
   constexpr int32_t kNowhere = INT32_MAX;
   const Extents& extents = n.src.extents;
   const Extents line = resized(extents, n.dim, 1);
+  if (extents[static_cast<size_t>(n.dim)] == 1)  // one element has one place
+    return parallel(line, [&](const Exprs& p) {
+      store(n.dst.buffer, place_of_line(n.dst, p, n.dim), arena().constant(DType::int32, 0));
+    });
   const DType dtype = program_.buffer(n.src.buffer).dtype;
   const BufferId values = tile(Scope::fragment, dtype, extents, "values");
   parallel(extents, [&](const Exprs& p) { store(values, p, read(n.src.buffer, place(n.src, p))); });

@@ -63,7 +63,8 @@ class Expansion {
   std::vector<ir::BufferId> tiles_of(const ir::Combine& combine, ir::Scope scope, const Extents& shape, const char* name);
 
   void scan_chunks(const ir::Scan& n, const Chunks& chunks);
-  void scan_totals(const ir::Combine& combine, std::vector<ir::BufferId>& totals, const Extents& shape, int dim, bool reverse);
+  void scan_elements(const ir::Scan& n);
+  void scan_totals(const ir::Scan& n, std::vector<ir::BufferId>& totals, const Extents& shape, int64_t needed);
   void sort_few(const ir::Sort& n);
   void sort_all(const ir::Sort& n);
   void store_sorted(const ir::Sort& n, const Exprs& point, ir::Expr key, ir::Expr place_in_line);

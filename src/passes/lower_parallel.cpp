@@ -343,6 +343,7 @@ Access ElementWise::fragment_access(const Access& access) {
 }
 
 void ElementWise::let(const Stmt* s, const Let& l) {
+  if (env_.count(l.var)) return;  // had early
   if (l.value) {
     const Expr v = value(l.value);
     low_.define(l.var, v);

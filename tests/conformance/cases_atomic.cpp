@@ -76,7 +76,7 @@ Scenario in_sequence(const Values& v) {
   Reals z;
   for (int i = 0; i < 128; ++i) z.push_back(9 + i % 2);
   const Real left = v["shared"] ? 9 : 5;  // the copy of the tile is the last word
-  s.launch().inout(dtype, {1, 1, 5, 1}, exactly({1, 1, left, 1})).output(dtype, exactly({5, 7, 7, 2, 2, 12, 12, 1, 1, 9, 9, 9})).output(dtype, exactly(z));
+  s.launch().inout(dtype, {3, 4, 5, 6}, exactly({3, 4, left, 6})).output(dtype, exactly({5, 7, 7, 2, 2, 12, 12, 1, 1, 9, 9, 9})).output(dtype, exactly(z));
   return s;
 }
 
@@ -88,11 +88,11 @@ Scenario tickets(const Values& v) {
   s.program([&](tl::Builder& b) {
     auto c = b.inout("c", dtype, {1}), y = b.output("y", tl::i32, {n}), all = b.output("all", tl::i32, {n});
     b.grid({1}, [&](tl::Index) {
-      auto t = b.shared(dtype, {1});
       auto seen = b.fragment(tl::i32, {n});
-      b.copy(c, t);
+      const tl::Tile t = v["shared"] ? b.shared(dtype, {1}) : c;
+      if (v["shared"]) b.copy(c, t);
       b.parallel({n}, [&](tl::Index i) {
-        const tl::Expr old = b.fetch_add(v["shared"] ? t(0) : c(0), 1);
+        const tl::Expr old = b.fetch_add(t(0), 1);
         y(tl::cast(tl::index, tl::cast(tl::i32, old))) = 1;
         if (v["fragment"]) seen(i) = tl::select(old < tl::cast(dtype, n), tl::cast(tl::i32, 5), tl::cast(tl::i32, 0));
       });
@@ -186,10 +186,13 @@ Scenario regions(const Values& v) {
       b.atomic_add(y(0, 0), t);
     });
   });
-  const Reals x = whole(blocks * rows * columns, -3, 3, 1), start = whole(rows * columns, -3, 3, 2);
-  Reals y = start;
-  for (int64_t k = 0; k < blocks * rows * columns; ++k) y[static_cast<size_t>(k % (rows * columns))] += x[static_cast<size_t>(k)];
-  s.launch({rows, columns}).input(tl::f32, x).inout(dtype, start, exactly(y));
+  // Once more with rows of the other kind: that start on 16 bytes, or do not.
+  for (int64_t wide : {columns, columns == 50 ? int64_t{64} : int64_t{50}, int64_t{56}}) {
+    const Reals x = whole(static_cast<size_t>(blocks * rows * wide), -3, 3, 1), start = whole(static_cast<size_t>(rows * wide), -3, 3, 2);
+    Reals y = start;
+    for (int64_t k = 0; k < blocks * rows * wide; ++k) y[static_cast<size_t>(k % (rows * wide))] += x[static_cast<size_t>(k)];
+    s.launch({rows, wide}).input(tl::f32, x).inout(dtype, start, exactly(y));
+  }
   return s;
 }
 
@@ -220,13 +223,14 @@ Scenario read_after_update(const Values& v) {
       auto T = b.dim("T");
       auto x = b.inout("x", tl::f32, {T, 128}), sums = b.inout("sums", tl::f32, {128}), y = b.output("y", tl::f32, {T, 128});
       b.grid({1}, [&](tl::Index) {
-        auto a = b.shared(tl::f32, {128}), total = b.shared(tl::f32, {128});
-        b.copy(sums, total);
+        auto a = b.shared(tl::f32, {128});
+        const tl::Tile total = v["shared"] ? b.shared(tl::f32, {128}) : sums;
+        if (v["shared"]) b.copy(sums, total);
         const auto body = [&](tl::Index t) {
           b.copy(x(t, 0), a);
           if (v["source"]) b.parallel({128}, [&](tl::Index i) { b.atomic_add(x(t + 1, 127 - i), a(i)); });
-          b.parallel({256}, [&](tl::Index i) { b.atomic_add(v["shared"] ? total(i % 128) : sums(i % 128), a(i % 128)); });
-          b.parallel({128}, [&](tl::Index i) { y(t, i) = v["shared"] ? total(127 - i) : sums(127 - i); });
+          b.parallel({256}, [&](tl::Index i) { b.atomic_add(total(i % 128), a(i % 128)); });
+          b.parallel({128}, [&](tl::Index i) { y(t, i) = total(127 - i); });
         };
         if (stages == 0) b.serial(T, body);
         else b.pipelined(T, tl::stages(stages), body);
@@ -271,7 +275,7 @@ Scenario kinds_in_order(const Values& v) {
   return s;
 }
 
-// Blocks hand on a sum in order: each waits for the flag of the one before.
+// Blocks hand on a sum in order: each waits for the flag of the one before, its number from 1 on.
 Scenario baton(const Values& v) {
   Scenario s;
   s.program([&](tl::Builder& b) {
@@ -281,19 +285,20 @@ Scenario baton(const Values& v) {
       auto t = b.shared(tl::i32, {64});
       b.copy(x(block, 0), t);
       b.if_(block > 0, [&] {
-        b.while_([&] { return b.load_acquire(flags(block - 1)) == 0; }, [&] {});
+        b.while_([&] { return b.load_acquire(flags(block - 1)) != tl::cast(tl::i32, block); }, [&] {});
         b.parallel({64}, [&](tl::Index i) { t(i) += sums(block - 1, i); });
       });
       b.copy(t, sums(block, 0));
-      if (v["add"]) b.atomic_add(flags(block), 1, tl::release);
-      else b.store_release(flags(block), 1);
+      const tl::Expr number = tl::cast(tl::i32, block + 1);
+      if (v["add"]) b.atomic_add(flags(block), number, tl::release);
+      else b.store_release(flags(block), number);
     });
   });
   const int64_t n = 9;
   const Reals x = whole(n * 64, -9, 9, 3);
   Reals sums = x;
   for (int64_t k = 64; k < n * 64; ++k) sums[static_cast<size_t>(k)] += sums[static_cast<size_t>(k - 64)];
-  s.launch({n}).input(tl::i32, x).inout(tl::i32, Reals(n, 0), exactly(Reals(n, 1))).inout(tl::i32, Reals(n * 64, 0), exactly(sums));
+  s.launch({n}).input(tl::i32, x).inout(tl::i32, Reals(n, 0), exactly(counting(n, 1))).inout(tl::i32, Reals(n * 64, 0), exactly(sums));
   return s;
 }
 

@@ -145,8 +145,10 @@ Scenario small_stages(const Values& v) {
       });
     });
   });
-  const Reals data = pattern(v.dtype(), trips * width);
-  s.launch({trips}).input(v.dtype(), data).output(v.dtype(), exactly(data));
+  for (int64_t rows : {trips, int64_t{4}}) {
+    const Reals data = pattern(v.dtype(), static_cast<size_t>(rows * width));
+    s.launch({rows}).input(v.dtype(), data).output(v.dtype(), exactly(data));
+  }
   return s;
 }
 

@@ -95,13 +95,16 @@ Scenario loop_bounds(const Values& v) {
       b.serial(begin, v["dynamic"] ? tl::Expr(E) : tl::Expr(end), step, body);
     });
   });
-  Reals data(64, 0), want(64, 0);
-  int count = 0;
-  for (int64_t i = begin; step > 0 ? i < end : i > end; i += step) {
-    ++count;
-    for (int64_t j = 0; j < 8; ++j) want[(((i * 8 + j) % 64) + 64) % 64] += count;
+  for (int64_t last : {end, step > 0 ? end + 4 : end - 4}) {
+    if (last != end && !v["dynamic"]) break;
+    Reals data(64, 0), want(64, 0);
+    int count = 0;
+    for (int64_t i = begin; step > 0 ? i < last : i > last; i += step) {
+      ++count;
+      for (int64_t j = 0; j < 8; ++j) want[(((i * 8 + j) % 64) + 64) % 64] += count;
+    }
+    s.launch({v["dynamic"] ? last : 0}).inout(tl::i32, data, exactly(want));
   }
-  s.launch({v["dynamic"] ? end : 0}).inout(tl::i32, data, exactly(want));
   return s;
 }
 

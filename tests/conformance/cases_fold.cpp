@@ -25,6 +25,9 @@ Box box_of(const Values& v) {
   return v["dim"] == 0 ? Box{n, lines, 0} : Box{lines, n, 1};
 }
 
+// In percent of an extent: no lane's or register's bit of an index is the same in all.
+constexpr int64_t kPlaces[] = {2, 37, 11, 99, 62, 85, 24, 49, 74, 55, 30, 93};
+
 struct ScanCase {
   tl::ReduceOp op;
   Real start;
@@ -35,7 +38,7 @@ const ScanCase kScans[] = {
     {tl::max, -std::numeric_limits<Real>::infinity(), [](Real a, Real b) { return std::max(a, b); }},
     {tl::min, std::numeric_limits<Real>::infinity(), [](Real a, Real b) { return std::min(a, b); }}};
 
-// 35. Sums and extremes of all beginnings; in place, from a region with an offset, into another type.
+// 35. Sums and extremes of all beginnings; in place, from a region with an offset, which leaves the rest of its tile alone.
 Scenario scan(const Values& v) {
   const Box box = box_of(v);
   const ScanCase& row = kScans[v["op"]];
@@ -45,7 +48,7 @@ Scenario scan(const Values& v) {
   Scenario s;
   s.program([&](tl::Builder& b) {
     auto x = b.input("x", dtype, {box.rows + shift, box.columns + shift}),
-         y = b.output("y", dtype, {box.rows, box.columns});
+         y = b.output("y", dtype, {box.rows, box.columns}), z = b.output("z", dtype, {box.rows + shift, box.columns + shift});
     b.grid({1}, [&](tl::Index) {
       auto t = b.shared(dtype, {static_cast<int>(box.rows + shift), static_cast<int>(box.columns + shift)});
       b.copy(x(0, 0), t);
@@ -61,11 +64,19 @@ Scenario scan(const Values& v) {
         b.scan(row.op, from, f, static_cast<uint32_t>(box.dim), flags);
         b.copy(f, y(0, 0));
       }
+      if (shift) b.copy(t, z(0, 0));
     });
   });
   const int64_t most = dtype == tl::f16 ? 2 : 99;  // sums stay exact
-  for (uint64_t seed : {5, 6, 7}) {
-    const Reals x = whole(static_cast<size_t>((box.rows + shift) * (box.columns + shift)), -most, most, seed);
+  for (int64_t seed : {5, 6, 7, 0, 1}) {
+    if (seed < 2 && v["op"] == 0) continue;
+    Reals x = whole(static_cast<size_t>((box.rows + shift) * (box.columns + shift)), -most, most, static_cast<uint64_t>(seed));
+    // Ever greater, and ever less: every extreme hangs on its last element, or on the line's first.
+    if (seed < 2)
+      for (size_t i = 0; i < x.size(); ++i) {
+        const auto place = static_cast<int64_t>(i), c = place % (box.columns + shift), r = place / (box.columns + shift);
+        x[i] = static_cast<Real>((box.dim == 0 ? r - c : c - r) * (seed == 0 ? 1 : -1));
+      }
     Reals y(static_cast<size_t>(box.rows * box.columns));
     for (int64_t line = 0; line < box.lines(); ++line) {
       Real total = row.start;
@@ -82,7 +93,10 @@ Scenario scan(const Values& v) {
         const Real least = dtype == tl::i8 ? -128 : -2147483648.0L, greatest = dtype == tl::i8 ? 127 : 2147483647.0L;
         value = std::isinf(value) ? (value < 0 ? least : greatest) : value;
       }
-    s.launch().input(dtype, x).output(dtype, exactly(y));
+    Reals z = x;
+    for (int64_t k = 0; v["place"] == 0 && k < box.rows * box.columns; ++k)
+      z[static_cast<size_t>((k / box.columns + shift) * (box.columns + shift) + k % box.columns + shift)] = y[static_cast<size_t>(k)];
+    s.launch().input(dtype, x).output(dtype, exactly(y)).output(dtype, shift ? exactly(z) : untouched(z.size()));
   }
   return s;
 }
@@ -103,13 +117,18 @@ Scenario places_of_extremes(const Values& v) {
       b.copy(places, y(0));
     });
   });
-  for (uint64_t seed : {9, 10, 11, 12}) {
-    const int64_t most = seed == 9 ? 6 : 100;  // with ties, and almost without
-    Reals x = whole(static_cast<size_t>(box.rows * box.columns), -most, most, seed), y;
+  for (int64_t trial = 0; trial < (box.lines() > 5 ? 4 : 12); ++trial) {
+    // With ties, and almost without; none is a place.
+    const int64_t most = trial == 0 ? 6 : 100, middle = -120;
+    Reals x = whole(static_cast<size_t>(box.rows * box.columns), middle - most, middle + most, static_cast<uint64_t>(9 + trial)), y;
     if (is_float(dtype))
       for (int64_t line = 0; line < box.lines(); ++line)
         for (int64_t i = 0; i < box.extent(); ++i)
-          if (line == 1 || (i * 7 + line) % 5 == 0) x[box.at(line, i)] = std::numeric_limits<Real>::quiet_NaN();
+          if ((line == 1 && trial < 2) || (i * 7 + line) % 5 == 0) x[box.at(line, i)] = std::numeric_limits<Real>::quiet_NaN();
+    // One alone is the extreme, in another place for each line and trial.
+    if (trial > 0)
+      for (int64_t line = 0; line < box.lines(); ++line)
+        x[box.at(line, box.extent() * kPlaces[(trial + 5 * line) % 12] / 100)] = static_cast<Real>(middle + (least ? -101 : 101));
     for (int64_t line = 0; line < box.lines(); ++line) {
       int64_t best = -1;
       for (int64_t i = 0; i < box.extent(); ++i) {
@@ -124,7 +143,8 @@ Scenario places_of_extremes(const Values& v) {
   return s;
 }
 
-// 64. Compositions of x -> a x + b modulo 2^32, which do not commute: folded onto a seed, or all beginnings.
+// 64. Compositions of x -> a x + b modulo 2^32, which do not commute: folded onto a seed, or all beginnings. What they are
+// made of stays as it is.
 Scenario compositions(const Values& v) {
   const Box box = box_of(v);
   const bool scans = v["scan"];
@@ -133,7 +153,7 @@ Scenario compositions(const Values& v) {
     const int rows = static_cast<int>(box.rows), columns = static_cast<int>(box.columns),
               lines = static_cast<int>(box.lines());
     auto A = b.input("A", tl::i32, {rows, columns}), B = b.input("B", tl::i32, {rows, columns});
-    auto Y = b.output("Y", tl::i32, {2, scans ? rows : 1, scans ? columns : lines});
+    auto Y = b.output("Y", tl::i32, {2, scans ? rows : 1, scans ? columns : lines}), C = b.output("C", tl::i32, {rows, columns});
     b.grid({1}, [&](tl::Index) {
       auto a = b.fragment(tl::i32, {rows, columns}), c = b.shared(tl::i32, {rows, columns});
       b.copy(A, a);
@@ -155,10 +175,13 @@ Scenario compositions(const Values& v) {
         b.copy(p, Y(0, 0, 0));
         b.copy(q, Y(1, 0, 0));
       }
+      b.copy(c, C);
     });
   });
   const auto wrap = [](Real x) { return wrapped(tl::i32, x); };
-  const Reals a = whole(static_cast<size_t>(box.rows * box.columns), -9, 9, 3), c = whole(a.size(), -9, 9, 4);
+  Reals a = whole(static_cast<size_t>(box.rows * box.columns), -9, 9, 3);
+  const Reals c = whole(a.size(), 1, 9, 4);
+  for (Real& factor : a) factor = 2 * factor + 21;  // odd, and not 1: nothing is lost in a product
   Reals p, q;
   if (scans) p.resize(a.size()), q.resize(a.size());
   for (int64_t line = 0; line < box.lines(); ++line) {
@@ -174,7 +197,7 @@ Scenario compositions(const Values& v) {
     if (!scans) p.push_back(x), q.push_back(y);
   }
   p.insert(p.end(), q.begin(), q.end());
-  s.launch().input(tl::i32, a).input(tl::i32, c).output(tl::i32, exactly(p));
+  s.launch().input(tl::i32, a).input(tl::i32, c).output(tl::i32, exactly(p)).output(tl::i32, exactly(c));
   return s;
 }
 
@@ -198,7 +221,8 @@ Scenario logsumexp(const Values& v) {
       b.parallel({static_cast<int>(rows)}, [&](tl::Index i) { y(i) = tl::log(l(i)) + m(i); });
     });
   });
-  const Reals x = uniform(v.dtype(), static_cast<size_t>(rows * n), 8);
+  Reals x = uniform(v.dtype(), static_cast<size_t>(rows * n), 8);
+  for (int64_t r = 0; r < rows; ++r) x[static_cast<size_t>(r * n + n * kPlaces[r] / 100)] = 2;  // the greatest
   Reals y, sizes;
   for (int64_t r = 0; r < rows; ++r) {
     Real total = 0;
@@ -232,8 +256,9 @@ Scenario sorted(const Values& v) {
       b.copy(p, places(0, 0));
     });
   });
-  for (uint64_t seed : {6, 7, 8}) {
-    Reals x = whole(static_cast<size_t>(box.rows * box.columns), -20, 20, seed);
+  const bool some = k < box.extent();
+  for (int64_t trial = 0; trial < (some && box.extent() > 2 ? 12 : 3); ++trial) {
+    Reals x = whole(static_cast<size_t>(box.rows * box.columns), -20, 20, static_cast<uint64_t>(6 + trial));
     if (box.extent() == 2)
       for (int64_t line = 0; line < box.lines(); ++line)
         x[box.at(line, 0)] = descending ? -30 : 30;  // not in order as they are
@@ -243,6 +268,14 @@ Scenario sorted(const Values& v) {
         if (i % 7 == 2) x[i] = i % 2 ? -0.0L : 0.0L;
         if (i % 13 == 4) x[i] = i % 2 ? -std::numeric_limits<Real>::infinity() : std::numeric_limits<Real>::infinity();
       }
+    // The first of all stands alone, in another place for each line and trial.
+    if (trial > 1)
+      for (int64_t line = 0; some && line < box.lines(); ++line)
+        for (int64_t i = 0; i < box.extent(); ++i) {
+          Real& one = x[box.at(line, i)];
+          if (i == box.extent() * kPlaces[(trial + 5 * line) % 12] / 100) one = descending ? 100 : -100;
+          else if (std::isinf(one)) one = 0;
+        }
     Reals y(static_cast<size_t>(kept.rows * kept.columns)), at(y.size());
     const auto less = [](Real a, Real b) { return a < b || (a == b && std::signbit(a) && !std::signbit(b)); };
     for (int64_t line = 0; line < box.lines(); ++line) {

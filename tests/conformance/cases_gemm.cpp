@@ -173,7 +173,7 @@ Scenario columns_between_chunks(const Values& v) {
 
 // 36. A result whose rows end between 16 bytes of longer ones: what lies behind them stays.
 Scenario rows_that_end_between_chunks(const Values& v) {
-  const Product p = {128, v["N"], 128, false, true};
+  const Product p = {128, v["N"], 320, false, true};  // more tiles than stages
   const int64_t stride = 136;
   Scenario s;
   s.program([&](tl::Builder& b) {

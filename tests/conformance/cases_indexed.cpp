@@ -7,7 +7,8 @@
 namespace tilert::conformance {
 namespace {
 
-// 26. Rows of a table by indices, in and out of range, along either dim; the table in memory or in a tile.
+// 26. Rows of a table by indices, in and out of range, along either dim; the table in memory or in a tile. The table's rows
+// start on 16 bytes or do not.
 Scenario gathered_rows(const Values& v) {
   const int64_t n = 40, width = 24, count = 50;
   const tl::DType dtype = v.dtype(), index = v["wide"] ? tl::i64 : tl::i32;
@@ -21,28 +22,35 @@ Scenario gathered_rows(const Values& v) {
     b.grid({1}, [&](tl::Index) {
       auto out = v["out"] ? (dim ? b.shared(tl::f32, {width, count}) : b.shared(tl::f32, {count, width}))
                           : (dim ? b.fragment(tl::f32, {width, count}) : b.fragment(tl::f32, {count, width}));
-      auto where = b.shared(index, {count});
-      b.copy(at, where);
+      const auto copied = [&] {
+        auto where = b.shared(index, {count});
+        b.copy(at, where);
+        return tl::Region(where);
+      };
       if (v["tile"]) {
+        const tl::Region where = copied();
         auto t = dim ? b.shared(dtype, {width, n}) : b.shared(dtype, {n, width});
         b.copy(table(0, 0), t);
         b.gather(t, where, out, dim);
       } else {
-        b.gather(table(0, 0), v["out"] ? tl::Region(at) : tl::Region(where), out, dim);
+        b.gather(table(0, 0), v["out"] ? tl::Region(at) : copied(), out, dim);
       }
       b.copy(out, y);
     });
   });
-  const Reals table = pattern(dtype, n * width, 3);
-  Reals at = whole(count, 0, n - 1, 5), y(count * width);
-  at[0] = -1, at[1] = n, at[2] = n - 1, at[3] = -2147483648.0L, at[4] = 2147483647;
-  for (int64_t i = 0; i < count; ++i)
-    for (int64_t j = 0; j < width; ++j) {
-      const auto k = static_cast<int64_t>(at[i]);
-      const Real value = k < 0 || k >= n ? 0 : table[static_cast<size_t>(dim ? j * n + k : k * width + j)];
-      y[static_cast<size_t>(dim ? j * count + i : i * width + j)] = value;
-    }
-  s.launch({n}).input(dtype, table).input(index, at).output(tl::f32, exactly(y));
+  for (int64_t wide : {n, n + 1, n + 8}) {
+    const int64_t known = v["tile"] ? n : wide;
+    const Reals table = pattern(dtype, static_cast<size_t>(wide * width), 3);
+    Reals at = whole(count, 0, n - 1, 5), y(count * width);
+    at[0] = -1, at[1] = known, at[2] = known - 1, at[3] = -2147483648.0L, at[4] = 2147483647;
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t j = 0; j < width; ++j) {
+        const auto k = static_cast<int64_t>(at[i]);
+        const Real value = k < 0 || k >= known ? 0 : table[static_cast<size_t>(dim ? j * wide + k : k * width + j)];
+        y[static_cast<size_t>(dim ? j * count + i : i * width + j)] = value;
+      }
+    s.launch({wide}).input(dtype, table).input(index, at).output(tl::f32, exactly(y));
+  }
   return s;
 }
 
@@ -85,7 +93,8 @@ Scenario scattered(const Values& v) {
   return s;
 }
 
-// 8. Transposing copies between any two kinds of storage, with a cast; edges give 0 and are dropped.
+// 8. Transposing copies between any two kinds of storage, with a cast; edges give 0 and are dropped. Rows that start on 16
+// bytes and rows that do not, on either side.
 Scenario transposed(const Values& v) {
   const tl::DType dtype = v.dtype();
   const int64_t rows = v["rows"], columns = 50;
@@ -111,11 +120,13 @@ Scenario transposed(const Values& v) {
       }
     });
   });
-  const Reals x = pattern(dtype, rows * columns, 2);
-  Reals y(rows * columns);
-  for (int64_t i = 0; i < rows; ++i)
-    for (int64_t j = 0; j < columns; ++j) y[j * rows + i] = x[i * columns + j];
-  s.launch({rows, columns}).input(dtype, x).output(tl::f32, exactly(y));
+  for (const auto& [m, n] : {std::pair<int64_t, int64_t>{rows, columns}, {48, 64}, {33, 48}, {48, 50}}) {
+    const Reals x = pattern(dtype, static_cast<size_t>(m * n), 2);
+    Reals y(x.size());
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) y[static_cast<size_t>(j * m + i)] = x[static_cast<size_t>(i * n + j)];
+    s.launch({m, n}).input(dtype, x).output(tl::f32, exactly(y));
+  }
   return s;
 }
 
@@ -173,7 +184,10 @@ Scenario random_draws(const Values& v) {
     b.grid({1}, [&](tl::Index) {
       b.parallel({n}, [&](tl::Index i) {
         const auto words = b.random_uniform(key, tl::cast(tl::i64, i) + first, stream);
-        for (int k = 0; k < 4; ++k) u(i, k) = words[k], g(i, k) = words[k];
+        for (int k = 0; k < 4; ++k) {
+          u(i, k) = words[k];
+          if (!v["normal"]) g(i, k) = words[k];
+        }
       });
       if (v["normal"])
         b.parallel({n}, [&](tl::Index i) {

@@ -62,7 +62,7 @@ Scenario second_column(const Values& v) {
 
 // 48b. Rows that end inside the tensor: reads beyond give the safe value, neighbours stay.
 Scenario run_time_ends(const Values& v) {
-  const int64_t rows = 40, columns = 80, end_row = v["end_row"], end_column = v["end_column"];
+  const int64_t rows = 40, columns = 80;
   Scenario s;
   s.program([&](tl::Builder& b) {
     auto R = b.dim("R"), C = b.dim("C"), E = b.dim("E"), F = b.dim("F");
@@ -75,7 +75,12 @@ Scenario run_time_ends(const Values& v) {
       b.copy(t, part(j * 32, i * 32), tl::CopyOptions().valid({E, F}));
     });
   });
-  for (int64_t wide : {columns, columns - 1}) {
+  struct Ends {
+    int64_t wide, row, column;
+  };
+  std::vector<Ends> all = {{columns, v["end_row"], v["end_column"]}, {columns - 1, v["end_row"], v["end_column"]}};
+  if (v["end_row"] == 0 || v["end_column"] == 0) all.push_back({columns, 34, 41}), all.push_back({columns - 1, 34, 41});
+  for (const auto& [wide, end_row, end_column] : all) {
     const Reals data = pattern(v.dtype(), rows * wide);
     Reals want;
     std::vector<Want> some = untouched(rows * wide);

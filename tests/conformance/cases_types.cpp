@@ -29,7 +29,7 @@ Scenario integer_arithmetic(const Values& v) {
       [](const tl::Expr& a, const tl::Expr& b) { return a + b; },
       [](const tl::Expr& a, const tl::Expr& b) { return a - b; },
       [](const tl::Expr& a, const tl::Expr& b) { return a * b; },
-      [](const tl::Expr& a, const tl::Expr& b) { return (a & b) ^ (a | ~b); },
+      [](const tl::Expr& a, const tl::Expr& b) { return (a & b) ^ ~(a | b); },
       [](const tl::Expr& a, const tl::Expr& b) { return tl::min(a, b) - tl::max(-a, tl::abs(b)); },
       [](const tl::Expr& a, const tl::Expr& b) { return tl::select(a < b, a, tl::select(a == b, a + 1, b)); },
   };
@@ -41,7 +41,7 @@ Scenario integer_arithmetic(const Values& v) {
       case 0: return a + b;
       case 1: return a - b;
       case 2: return a * b;
-      case 3: return (a & b) ^ (a | ~b);
+      case 3: return (a & b) ^ ~(a | b);
       case 4: {
         const uint64_t minus = kept(0 - a), size = less(b, 0) ? kept(0 - b) : b;
         return (less(b, a) ? b : a) - (less(minus, size) ? size : minus);

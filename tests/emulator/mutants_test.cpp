@@ -68,12 +68,37 @@ TEST(Verdicts, AreReadAsWrittenAndALineCutShortIsPassedOver) {
   EXPECT_EQ(verdict_line(read.begin()->second), line);
 }
 
-TEST(Verdicts, AReasonHoldsForItsLineWhateverTheNumbersInIt) {
+// Whether a row of the table of reasons is found for a verdict.
+bool explained(const std::string& row, const Verdict& verdict) {
+  const std::string file = testing::TempDir() + "reasons.txt";
+  std::ofstream(file) << "# a comment | with | three | bars\n" << row << " | because\n";
+  Reasons reasons;
+  EXPECT_TRUE(read_reasons(file, reasons));
+  EXPECT_EQ(reasons.rows.size(), 1u);
+  std::remove(file.c_str());
+  return reasons.of(verdict) != nullptr;
+}
+
+TEST(Verdicts, AReasonHoldsForItsCaseItsAxesAndItsLineAlone) {
   Verdict verdict;
   verdict.trial = "case 36 sizes M=8 K=1";
   verdict.kind = "shift";
-  verdict.from = "tl_move<16>(s12 + (v103 * 64), r4);";
-  EXPECT_EQ(reason_key(verdict), "case 36 sizes | shift | tl_move<N>(sN + (vN * N), rN);");
+  verdict.outcome = "survives";
+  verdict.from = "tl_move<16>(s12 + (v103 | 64), r4);";
+  const std::string line = " | shift | tl_move<N>(sN + (vN | N), rN);";
+  EXPECT_TRUE(explained("case 36 sizes" + line, verdict));
+  EXPECT_TRUE(explained("case 36 sizes K=1,3" + line, verdict));
+  EXPECT_TRUE(explained("case 36 sizes | shift | tl_move<N>(s12 + (vN | 64), rN);", verdict));
+  EXPECT_FALSE(explained("case 36 sizes | shift | tl_move<N>(s12 + (vN | 6), rN);", verdict));
+  EXPECT_FALSE(explained("case 36 sizes K=3" + line, verdict));
+  EXPECT_FALSE(explained("case 36 size" + line, verdict));
+  EXPECT_FALSE(explained("case 36 sizes | delete | tl_move<N>(sN + (vN | N), rN);", verdict));
+  EXPECT_FALSE(explained("case 36 sizes | unreached | tl_move<N>(sN + (vN | N), rN);", verdict));
+  verdict.outcome = "unreached";
+  EXPECT_TRUE(explained("case 36 sizes | unreached | tl_move<N>(sN + (vN | N), rN);", verdict));
+  EXPECT_FALSE(explained("case 36 sizes" + line, verdict));
+  verdict.outcome = "outcome";
+  EXPECT_FALSE(explained("case 36 sizes" + line, verdict));
 }
 
 }  // namespace

@@ -67,6 +67,20 @@ std::string staged_copy(const std::string& wait, const std::string& barrier) {
          "}";
 }
 
+TEST(Races, ReadsBehindTheBlocksSharedMemoryAreTold) {
+  SKIP_UNDER_THREAD_SANITIZER();
+  Kit kit("TL_KERNEL(32, 1) k(int* out) {\n"
+          "  int* const s = reinterpret_cast<int*>(tl_arena + 0);\n"
+          "  s[tl_thread()] = 1;\n"
+          "  tl_barrier();\n"
+          "  out[tl_thread()] = s[32 - tl_thread()];\n"
+          "}", with_races());
+  std::vector<int> out(32);
+  const Report report = kit.run({1}, 32, 128, all_schedules().front(), out.data());
+  EXPECT_EQ(report.fault, Fault::protocol);
+  EXPECT_NE(report.text.find("byte 128 of shared memory, of which the block has 128"), std::string::npos) << report.text;
+}
+
 TEST(Races, CopiesNeedTheirWaitAndABarrier) {
   SKIP_UNDER_THREAD_SANITIZER();
   std::vector<int> out(64);

@@ -87,7 +87,11 @@ Races::Byte* Races::bytes_at(const void* address, size_t bytes, bool& global) {
     if (holder->running == 0 && Machine::inside())
       machine_.fail(Fault::protocol, "an access to the shared memory of " + machine_.describe(*holder) + ", whose threads have ended");
     auto& block = shared_[holder->rank];
-    return static_cast<uint64_t>(offset) + bytes <= block.size() ? &block[static_cast<size_t>(offset)] : nullptr;
+    if (static_cast<uint64_t>(offset) + bytes <= block.size()) return &block[static_cast<size_t>(offset)];
+    if (Machine::inside())
+      machine_.fail(Fault::protocol, "an access at byte " + std::to_string(offset) + " of shared memory, of which the block has " +
+                                         std::to_string(block.size()));
+    return nullptr;
   }
   const auto at = reinterpret_cast<uintptr_t>(address);
   auto& page = global_[at / kPage];

@@ -4,6 +4,7 @@
 // and, with every access marked, no race is redundant there: no two accesses meet across it. Those are counted apart.
 //   tilert_mutate [--target sm_80|sm_90a|both] [--filter TEXT[|TEXT]] [--every N] [--shard I/N] [--jobs N] [--minutes N]
 //                 [--limit SECONDS] [--out FILE] [--reasons FILE] [--least PERCENT] [--json FILE]
+//   tilert_mutate --texts FOLDER [--target ...] [--filter ...]   writes the texts, a file each, named by digest; runs nothing
 //   tilert_mutate --merge FILE [--merge FILE]... [--reasons FILE] [--least PERCENT] [--json FILE]
 // Verdicts go to --out, a line of JSON each; a mutant that is in it already is not run again, so that a run that was cut
 // short by --minutes (status 3) is taken up by the same command; a run of the whole list drops those of texts that are no
@@ -37,7 +38,7 @@ constexpr int kMostJobs = 256, kLongest = 8000;
 enum Status { kGood = 0, kBad = 1, kBroken = 2, kUnfinished = 3 };
 
 struct MutateOptions {
-  std::string filter, out, reasons, json;
+  std::string filter, out, reasons, json, texts;
   std::vector<std::string> merge;
   std::vector<int> targets = {1, 0};  // ordinals of emulated devices
   size_t every = 1, shard = 0, shards = 1;
@@ -196,6 +197,7 @@ bool read_mutate_options(int argc, char** argv, MutateOptions& out) {
     else if (name == "--merge") out.merge.push_back(value);
     else if (name == "--reasons") out.reasons = value;
     else if (name == "--json") out.json = value;
+    else if (name == "--texts") out.texts = value;
     else if (name == "--every") out.every = static_cast<size_t>(std::max(1.0, number));
     else if (name == "--shard") {
       if (std::sscanf(value.c_str(), "%zu/%zu", &out.shard, &out.shards) != 2 || out.shard >= out.shards) return false;
@@ -208,6 +210,14 @@ bool read_mutate_options(int argc, char** argv, MutateOptions& out) {
     else return false;
   }
   return argc % 2 == 1;
+}
+
+int write_texts(const MutateOptions& options) {
+  std::string why;
+  const auto tearing = Tearing::open(options.targets, options.filter, why);
+  if (!tearing) return std::fprintf(stderr, "%s\n", why.c_str()), kBroken;
+  for (const TornText& text : tearing->texts()) std::ofstream(options.texts + "/" + text.digest + ".cu") << text.body;
+  return kGood;
 }
 
 int run(MutateOptions options) {
@@ -238,5 +248,5 @@ int main(int argc, char** argv) {
   using namespace tilert::conformance;
   MutateOptions options;
   if (!read_mutate_options(argc, argv, options)) return std::fprintf(stderr, "options: see the head of tests/emulator/tool/mutate.cpp\n"), 2;
-  return run(options);
+  return options.texts.empty() ? run(options) : write_texts(options);
 }

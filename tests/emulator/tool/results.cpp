@@ -1,11 +1,13 @@
 // Lines of JSON, sums, reasons.
 #include "emulator/tool/results.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 namespace tilert::emulator {
 namespace {
@@ -59,21 +61,60 @@ bool read_verdicts(const std::string& file, std::map<std::string, Verdict>& by_k
   return true;
 }
 
-std::string reason_key(const Verdict& verdict) {
-  std::string out = verdict.trial.substr(0, verdict.trial.find(' ', verdict.trial.find(' ', 5) + 1)) + " | " + verdict.kind + " | ";
-  for (size_t i = 0; i < verdict.from.size(); ++i) {
-    if (!std::isdigit(static_cast<unsigned char>(verdict.from[i]))) out += verdict.from[i];
-    else if (i == 0 || !std::isdigit(static_cast<unsigned char>(verdict.from[i - 1]))) out += 'N';
+// Whether the line is the pattern's, where N stands for any number.
+static bool fits(const std::string& pattern, const std::string& line) {
+  const auto digit = [&](size_t at) { return at < line.size() && std::isdigit(static_cast<unsigned char>(line[at])); };
+  size_t at = 0;
+  for (const char c : pattern) {
+    if (c == 'N' && digit(at)) {
+      while (digit(at)) ++at;
+    } else if (at >= line.size() || line[at++] != c) {
+      return false;
+    }
   }
+  return at == line.size();
+}
+
+// The words of a text.
+static std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> out;
+  for (std::string word; in >> word;) out.push_back(word);
   return out;
+}
+
+bool Reason::holds(const Verdict& v) const {
+  if (kind != (v.outcome == "unreached" ? v.outcome : v.kind) || !fits(line, v.from)) return false;
+  const std::vector<std::string> asked = words_of(trial), has = words_of(v.trial);
+  for (size_t i = 0; i < asked.size(); ++i) {
+    const size_t equals = asked[i].find('=');
+    if (equals == std::string::npos) {
+      if (i >= has.size() || has[i] != asked[i]) return false;
+      continue;
+    }
+    std::istringstream values(asked[i].substr(equals + 1));
+    bool found = false;
+    for (std::string value; std::getline(values, value, ',');)
+      found |= std::find(has.begin(), has.end(), asked[i].substr(0, equals + 1) + value) != has.end();
+    if (!found) return false;
+  }
+  return true;
+}
+
+const Reason* Reasons::of(const Verdict& verdict) const {
+  if (verdict.outcome != "survives" && verdict.outcome != "unreached") return nullptr;
+  for (const Reason& row : rows)
+    if (row.holds(verdict)) return &row;
+  return nullptr;
 }
 
 bool read_reasons(const std::string& file, Reasons& out) {
   std::ifstream in(file);
   if (!in) return false;
   for (std::string line; std::getline(in, line);) {
-    const size_t at = line.rfind(" | ");
-    if (!line.empty() && line[0] != '#' && at != std::string::npos) out.why[line.substr(0, at)] = line.substr(at + 3);
+    const size_t kind = line.find(" | "), text = kind == std::string::npos ? kind : line.find(" | ", kind + 3), why = line.rfind(" | ");
+    if (line.empty() || line[0] == '#' || text == std::string::npos || why == text) continue;
+    out.rows.push_back({line.substr(0, kind), line.substr(kind + 3, text - kind - 3), line.substr(text + 3, why - text - 3), line.substr(why + 3)});
   }
   return true;
 }
@@ -83,17 +124,18 @@ Sum print_sums(const std::map<std::string, Verdict>& by_key, const Reasons& reas
   std::map<std::string, size_t> explained;
   Sum all;
   for (const auto& [key, v] : by_key) {
-    const auto why = reasons.why.find(reason_key(v));
-    const bool known = why != reasons.why.end();
+    const Reason* const why = reasons.of(v);
+    const bool known = why != nullptr;
     count(all, v, known);
     count(by_operation[operation(v)], v, known);
     for (const char* arch : {"sm_80", "sm_90a"})
       if (v.arch == arch || v.arch == "both") count(by_arch[arch], v, known);
-    if (v.outcome != "survives") continue;
-    if (known) ++explained[why->second];
-    else std::printf("SURVIVES %s (%s): %s line %d: %.200s -> %.200s\n", v.trial.c_str(), v.arch.c_str(), v.kind.c_str(), v.line, v.from.c_str(), v.to.c_str());
+    if (v.outcome != "survives" && v.outcome != "unreached") continue;
+    const bool survives = v.outcome == "survives";
+    if (known) ++explained[(survives ? "survive: " : "on lines that no case runs: ") + why->why];
+    else std::printf("%s %s (%s): %s line %d: %.200s -> %.200s\n", survives ? "SURVIVES" : "NOT REACHED", v.trial.c_str(), v.arch.c_str(), v.kind.c_str(), v.line, v.from.c_str(), v.to.c_str());
   }
-  for (const auto& [why, times] : explained) std::printf("%5zu survive: %s\n", times, why.c_str());
+  for (const auto& [why, times] : explained) std::printf("%5zu %s\n", times, why.c_str());
   Json file = told(all);
   for (const auto& [name, sum] : by_operation) print(name, sum), file["operations"][name] = told(sum);
   for (const auto& [name, sum] : by_arch) print("texts for " + name, sum), file["targets"][name] = told(sum);

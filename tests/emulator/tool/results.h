@@ -31,15 +31,21 @@ std::string verdict_line(const Verdict& verdict);  // with its newline
 // Adds the lines of a file; false where it cannot be read. Lines cut short are passed over.
 bool read_verdicts(const std::string& file, std::map<std::string, Verdict>& by_key);
 
-// Reasons, a line each: "case and name | kind | from | why", numbers in `from` written as N. False where the file is not there.
-struct Reasons {
-  std::map<std::string, std::string> why;
+// A row "case 35 scan op=1,2 n=31 | kind | line | why". The case must be of that number and name, and of each axis that
+// stands there have one of the values; the line (without `to`) must be that one, where N is any number. Kind "unreached" is
+// of every change of a line that no case runs.
+struct Reason {
+  std::string trial, kind, line, why;
+  bool holds(const Verdict& verdict) const;
 };
-bool read_reasons(const std::string& file, Reasons& out);
-std::string reason_key(const Verdict& verdict);
+struct Reasons {
+  std::vector<Reason> rows;
+  const Reason* of(const Verdict& verdict) const;  // of what survives or is not reached; null: none
+};
+bool read_reasons(const std::string& file, Reasons& out);  // false where the file is not there
 
 struct Sum {
-  size_t caught = 0, survive = 0, redundant = 0, unreached = 0, unexplained = 0;
+  size_t caught = 0, survive = 0, redundant = 0, unreached = 0, unexplained = 0;  // the last: of those that survive
   double percent() const { return caught + survive ? 100.0 * static_cast<double>(caught) / static_cast<double>(caught + survive) : 100.0; }
 };
 

@@ -31,6 +31,7 @@ class Tearing {
 
   // In an order that mixes cases; the same in every process.
   const std::vector<TornPart>& parts() const { return parts_; }
+  const std::vector<TornText>& texts() const { return texts_; }
   std::set<std::string> digests() const;  // of its texts
 
   // Judges the part's mutants that are not in `done`. `begins` is told each verdict as it will be if the run never ends;
