@@ -130,33 +130,37 @@ Scenario operations(const Values& v) {
       b.copy(r, y);
     });
   });
-  Reals data = data_of(v["operation"], dtype, rows, columns);
-  const bool raised = is_unsigned(dtype) && v["operation"] >= 1 && v["operation"] <= 3;
-  if (is_unsigned(dtype))
-    for (Real& x : data) x = raised ? x + kRaised : std::fabs(x);
-  const bool nans = is_float(dtype) && v["operation"] != 0 && v["operation"] != 4;
-  if (nans) data[3] = data[columns + 1] = NAN;
-  for (int64_t i = 0; nans && i < 2 * columns; ++i) data[2 * columns + i] = NAN;  // two rows of nothing else
-  // The seed of a sum or maximum of magnitudes is one itself.
-  const bool magnitudes = v["operation"] == 3 || v["operation"] == 4;
-  Reals seed = whole(rows, bits || magnitudes || (is_unsigned(dtype) && !raised) ? 0 : -7, dtype == tl::boolean ? 1 : bits ? 63 : 7, 6);
-  for (Real& x : seed) x += raised ? kRaised : 0;
-  const int64_t op = v["operation"];
-  for (int64_t i = 0; (op == 7 || op == 8) && i < rows; ++i) {
-    const Real usual = op == 8 ? 0 : dtype == tl::boolean ? 1 : 63;
-    seed[i] = i == 3 ? (dtype == tl::boolean ? 1 - usual : 32) : usual;
+  // Floats come once more with NaN among them.
+  const bool with_nans = is_float(dtype) && v["operation"] != 0 && v["operation"] != 4;
+  for (bool nans : {false, true}) {
+    if (nans && !with_nans) break;
+    Reals data = data_of(v["operation"], dtype, rows, columns);
+    const bool raised = is_unsigned(dtype) && v["operation"] >= 1 && v["operation"] <= 3;
+    if (is_unsigned(dtype))
+      for (Real& x : data) x = raised ? x + kRaised : std::fabs(x);
+    if (nans) data[3] = data[columns + 1] = NAN;
+    for (int64_t i = 0; nans && i < 2 * columns; ++i) data[2 * columns + i] = NAN;  // two rows of nothing else
+    // The seed of a sum or maximum of magnitudes is one itself.
+    const bool magnitudes = v["operation"] == 3 || v["operation"] == 4;
+    Reals seed = whole(rows, bits || magnitudes || (is_unsigned(dtype) && !raised) ? 0 : -7, dtype == tl::boolean ? 1 : bits ? 63 : 7, 6);
+    for (Real& x : seed) x += raised ? kRaised : 0;
+    const int64_t op = v["operation"];
+    for (int64_t i = 0; (op == 7 || op == 8) && i < rows; ++i) {
+      const Real usual = op == 8 ? 0 : dtype == tl::boolean ? 1 : 63;
+      seed[i] = i == 3 ? (dtype == tl::boolean ? 1 - usual : 32) : usual;
+    }
+    if (nans) seed[2] = NAN;
+    Reals want;
+    for (int64_t i = 0; i < rows; ++i) {
+      Real value = operation.identity;
+      if (!is_float(dtype) && std::isinf(value)) value = saturated(dtype, value);
+      for (int64_t j = 0; j < columns; ++j) value = operation.combine(value, data[i * columns + j]);
+      if (seeded) value = operation.combine(value, seed[i]);
+      if (dtype == tl::boolean) value = int64_t(value) & 1;
+      want.push_back(is_float(dtype) ? rounded(dtype, value) : wrapped(dtype, value));
+    }
+    s.launch().input(dtype, data).input(dtype, seed).output(dtype, exactly(want));
   }
-  if (nans) seed[2] = NAN;
-  Reals want;
-  for (int64_t i = 0; i < rows; ++i) {
-    Real value = operation.identity;
-    if (!is_float(dtype) && std::isinf(value)) value = saturated(dtype, value);
-    for (int64_t j = 0; j < columns; ++j) value = operation.combine(value, data[i * columns + j]);
-    if (seeded) value = operation.combine(value, seed[i]);
-    if (dtype == tl::boolean) value = int64_t(value) & 1;
-    want.push_back(is_float(dtype) ? rounded(dtype, value) : wrapped(dtype, value));
-  }
-  s.launch().input(dtype, data).input(dtype, seed).output(dtype, exactly(want));
   return s;
 }
 
