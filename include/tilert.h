@@ -347,11 +347,12 @@ enum {
   TILERT_LAYOUT_PADDED = 2,
   TILERT_LAYOUT_SWIZZLE_32 = 3,
   TILERT_LAYOUT_SWIZZLE_64 = 4,
-  TILERT_LAYOUT_SWIZZLE_128 = 5
+  TILERT_LAYOUT_SWIZZLE_128 = 5,
+  TILERT_LAYOUT_CUSTOM = 6 /* by an expression: tilert_builder_annotate_layout only */
 };
 typedef struct tilert_buffer_options {
   uint32_t struct_size;
-  tilert_layout layout; /* shared tiles only */
+  tilert_layout layout; /* shared tiles only: a hint, as tilert_builder_annotate_layout gives without flags */
   const char* name;     /* for messages and generated source; NULL: made up */
 } tilert_buffer_options;
 
@@ -360,6 +361,36 @@ typedef struct tilert_buffer_options {
 TILERT_API tilert_buffer tilert_builder_buffer(tilert_builder* builder, tilert_scope scope, tilert_dtype dtype,
                                                const tilert_expr* shape, uint32_t rank,
                                                const tilert_buffer_options* options) TILERT_NOEXCEPT;
+
+/* Where the elements of a shared tile shall lie: a hint of class A, which changes no bit of any result. Its outcome is in
+ * tilert_variant_explain; with TILERT_LAYOUT_MUST one that cannot be met is an error that says why. ROW_MAJOR; PADDED: rows 16
+ * bytes longer; SWIZZLE_n: rows in pieces of n bytes, 16-byte chunks XORed with the row, as tensor copy engines write them (a
+ * row is a multiple of n bytes). CUSTOM: `place` counts elements from the tile's start, made of the indices that
+ * tilert_builder_layout_indices gives (one for each dim); two elements with one place are an error here. Else `place` is
+ * none. Views of the tile follow. On a CPU tiles are row-major. */
+enum { TILERT_LAYOUT_MUST = 1 };
+TILERT_API tilert_status tilert_builder_layout_indices(tilert_builder* builder, tilert_buffer tile,
+                                                       tilert_expr* indices) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_annotate_layout(tilert_builder* builder, tilert_buffer tile, tilert_layout layout,
+                                                        tilert_expr place, uint32_t flags) TILERT_NOEXCEPT;
+
+/* Another shape, or another element type, of a tile: the same bytes, row-major and little-endian, all of them. `tile` is
+ * shared or a fragment, or a view of one; what is written through one is read through the other. Free of a shared tile; a
+ * fragment's elements change hands where threads would hold others under the view (tilert_variant_explain lists it).
+ * `dtype` 0: that of `tile`. `shape` NULL and `rank` 0: the shape of `tile`, with as many elements in its last dim as have
+ * the bytes. Nothing is a view as bool, and elements of less than a byte only change their shape. */
+TILERT_API tilert_buffer tilert_builder_view(tilert_builder* builder, tilert_buffer tile, tilert_dtype dtype,
+                                             const tilert_expr* shape, uint32_t rank) TILERT_NOEXCEPT;
+
+/* A tensor parameter with another shape: `rank` constants, dims or products of them, whose product is that of the tensor's
+ * own whatever the dims are. The tensor is contiguous: declared without strides. The same memory under both names; free. */
+TILERT_API tilert_tensor tilert_builder_tensor_reshape(tilert_builder* builder, tilert_tensor tensor,
+                                                       const tilert_expr* shape, uint32_t rank) TILERT_NOEXCEPT;
+
+/* A tensor parameter whose dims have changed places: dim d is dim order[d] of the tensor. `order` NULL: the two last dims
+ * change places. The same memory under both names; free. */
+TILERT_API tilert_tensor tilert_builder_tensor_transpose(tilert_builder* builder, tilert_tensor tensor,
+                                                         const uint32_t* order, uint32_t rank) TILERT_NOEXCEPT;
 
 /* ---- Builder: scalar values ------------------------------------------------------------------ */
 

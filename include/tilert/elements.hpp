@@ -49,6 +49,39 @@ class ElementCalls {
                              static_cast<uint32_t>(order.size()));
   }
 
+  // Views: another shape or element type of a tile's bytes, another shape or order of the dims of a parameter. The same memory.
+  Tile view(const Tile& tile, DType dtype, std::initializer_list<Expr> shape = {}, Here here = Here::at()) {
+    at(here);
+    const Shape sizes(raw_, shape);
+    return Tile(raw_, tilert_builder_view(raw_, tile.buffer(), static_cast<tilert_dtype>(dtype), sizes.data(), sizes.count), {});
+  }
+  Tile reshape(const Tile& tile, std::initializer_list<Expr> shape, Here here = Here::at()) {
+    at(here);
+    const Shape sizes(raw_, shape);
+    if (tile.buffer().serial) return Tile(raw_, tilert_builder_view(raw_, tile.buffer(), 0, sizes.data(), sizes.count), {});
+    return Tile(raw_, {}, tilert_builder_tensor_reshape(raw_, tile.tensor(), sizes.data(), sizes.count));
+  }
+  // Dim d is dim order[d] of the parameter; none given: the two last change places.
+  Tile transposed(const Tile& parameter, std::initializer_list<uint32_t> order = {}, Here here = Here::at()) {
+    at(here);
+    return Tile(raw_, {}, tilert_builder_tensor_transpose(raw_, parameter.tensor(), order.size() ? order.begin() : nullptr,
+                                                          static_cast<uint32_t>(order.size())));
+  }
+
+  // Where a shared tile's elements shall lie; or, by f(indices...), the place of an element, counted in elements. A hint.
+  void annotate_layout(const Tile& tile, Layout layout, Must must = {}, Here here = Here::at()) {
+    at(here);
+    tilert_builder_annotate_layout(raw_, tile.buffer(), static_cast<tilert_layout>(layout), {}, must.flag);
+  }
+  template <size_t Rank, class F>
+  void annotate_layout(const Tile& tile, F&& f, Must must = {}, Here here = Here::at()) {
+    at(here);
+    tilert_expr indices[8] = {};
+    tilert_builder_layout_indices(raw_, tile.buffer(), indices);
+    const Expr place = placed(f, indices, std::make_index_sequence<Rank>());
+    tilert_builder_annotate_layout(raw_, tile.buffer(), TILERT_LAYOUT_CUSTOM, place.in(raw_), must.flag);
+  }
+
   // Atomic operations: op(place, value), or op(region, region) element by element. fetch_ and exchange, cas give the old value.
 #define TL_ATOMIC(name, fetch_name, OP)                                                                                       \
   void name(const Region& place, const Expr& value, Order order = {}, Here here = Here::at()) {          \
@@ -111,6 +144,20 @@ class ElementCalls {
     tilert_builder_random(raw_, form, seed.in(raw_), counter.in(raw_), stream.in(raw_), values);
     return {Expr(raw_, values[0]), Expr(raw_, values[1]), Expr(raw_, values[2]), Expr(raw_, values[3])};
   }
+  template <class F, size_t... I>
+  Expr placed(F& f, const tilert_expr* indices, std::index_sequence<I...>) {
+    return f(Expr(raw_, indices[I])...);
+  }
+  struct Shape {
+    Shape(tilert_builder* builder, std::initializer_list<Expr> sizes) : count(static_cast<uint32_t>(sizes.size())) {
+      uint32_t d = 0;
+      for (const Expr& e : sizes)
+        if (d < 8) ids[d++] = e.in(builder);
+    }
+    const tilert_expr* data() const { return count ? ids : nullptr; }
+    tilert_expr ids[8] = {};
+    uint32_t count;
+  };
   static tilert_atomic_options atomic_options(Order order) {
     tilert_atomic_options o{};
     o.struct_size = sizeof o;

@@ -55,6 +55,20 @@ struct Order {
 };
 inline constexpr Order relaxed{}, acquire{TILERT_ORDER_ACQUIRE}, release{TILERT_ORDER_RELEASE}, acq_rel{TILERT_ORDER_ACQ_REL};
 
+// Of shared tiles.
+enum class Layout : int32_t {
+  automatic = TILERT_LAYOUT_AUTO,
+  row_major = TILERT_LAYOUT_ROW_MAJOR,
+  padded = TILERT_LAYOUT_PADDED,
+  swizzle_32 = TILERT_LAYOUT_SWIZZLE_32,
+  swizzle_64 = TILERT_LAYOUT_SWIZZLE_64,
+  swizzle_128 = TILERT_LAYOUT_SWIZZLE_128,
+};
+struct Must {
+  uint32_t flag = 0;
+};
+inline constexpr Must must{TILERT_LAYOUT_MUST};
+
 struct Stages {
   uint32_t count = 0;
 };

@@ -123,12 +123,14 @@ Status Builder::do_atomic_tile(tilert_atomic_op op, const tilert_region* destina
   ir::Region from, to;
   std::string what;
   TILERT_TRY(two_sides(source, destination, from, to, what));
+  if (ir::proper_extents(from) != ir::proper_extents(to))
+    return make_error(Code::kInvalidProgram, "{}: the shapes {} and {} differ", what, shape_text(from.extents), shape_text(to.extents));
   TILERT_ASSIGN(ir::Atomic made, atomic_of(op, options, ir::Access{to.buffer, {}}));
   TILERT_TRY(check_atomic(made));
   if (made.op == ir::AtomicOp::exchange || made.op == ir::AtomicOp::cas)
     return make_error(Code::kInvalidProgram, "{}: atomic {} of a region has old values to give: write it for an element, in parallel",
                       what, ir::word(made.op));
-  if (from.buffer == to.buffer)
+  if (same_memory(from.buffer, to.buffer))
     return make_error(Code::kInvalidProgram, "{}: source and destination are one buffer", what);
   TILERT_TRY(use(from.buffer, Use::read, "the source"));
   TILERT_TRY(use_atomic(made));

@@ -5,6 +5,7 @@
 
 #include <fmt/ranges.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -41,6 +42,15 @@ class Builder {
   tilert_scalar scalar(const char* name, tilert_dtype dtype);
   tilert_buffer buffer(tilert_scope scope, tilert_dtype dtype, const tilert_expr* shape, uint32_t rank,
                        const tilert_buffer_options& options);
+
+  // Views (views.cpp)
+  tilert_buffer view(tilert_buffer tile, tilert_dtype dtype, const tilert_expr* shape, uint32_t rank);
+  tilert_tensor tensor_reshape(tilert_tensor tensor, const tilert_expr* shape, uint32_t rank);
+  tilert_tensor tensor_transpose(tilert_tensor tensor, const uint32_t* order, uint32_t count);
+
+  // Layouts of shared tiles (layouts.cpp)
+  Code layout_indices(tilert_buffer tile, tilert_expr* indices);
+  Code annotate_layout(tilert_buffer tile, tilert_layout layout, tilert_expr place, uint32_t flags);
 
   // Values (values.cpp)
   tilert_expr index(int64_t value);
@@ -212,6 +222,15 @@ class Builder {
                                   uint32_t rank, const tilert_tensor_options& options);
   Result<tilert_buffer> do_buffer(tilert_scope scope, tilert_dtype dtype, const tilert_expr* shape, uint32_t rank,
                                   const tilert_buffer_options& options);
+  Result<ir::BufferId> shared_tile(tilert_buffer tile) const;
+  Status do_annotate_layout(tilert_buffer tile, tilert_layout layout, tilert_expr place, uint32_t flags);
+  bool same_memory(ir::BufferId a, ir::BufferId b) const;
+  Result<tilert_buffer> do_view(tilert_buffer tile, tilert_dtype dtype, const tilert_expr* shape, uint32_t rank);
+  Result<std::vector<ir::Expr>> view_shape(const ir::Buffer& shown, DType dtype, const tilert_expr* shape, uint32_t rank) const;
+  std::string extents_text(const std::vector<ir::Expr>& shape) const;
+  tilert_tensor add_tensor_view(ir::Buffer view);
+  Result<tilert_tensor> do_tensor_reshape(tilert_tensor tensor, const tilert_expr* shape, uint32_t rank);
+  Result<tilert_tensor> do_tensor_transpose(tilert_tensor tensor, const uint32_t* order, uint32_t count);
   Status size_expr(ir::Expr expr, bool scalars, std::string_view what) const;
   Result<ir::Hints> hints_of(std::span<const tilert_hint> hints) const;
   Status do_begin_kernel(const tilert_grid& grid, std::span<const tilert_hint> hints, tilert_expr* block);
@@ -235,6 +254,7 @@ class Builder {
   bool is_tile(ir::BufferId buffer) const;
 
   Status check_whole(const Place& side, const Place& other, std::string_view what) const;
+  Status repeat(const ir::Copy& copy, std::string_view what);
   Status do_copy(const tilert_region* source, const tilert_region* destination, const tilert_copy_options& options);
   Status copy_options(const tilert_copy_options& options, ir::Copy& copy) const;
   Status do_gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c,
@@ -296,6 +316,7 @@ class Builder {
   std::vector<ir::BufferId> tensors_;
   std::vector<ir::VarId> scalars_;
   std::vector<ir::BufferId> buffers_;
+  std::map<ir::BufferId, std::vector<ir::VarId>> layout_vars_;  // the indices asked for last
   std::vector<OpenScope> scopes_;
   std::unordered_set<std::string> names_;
   Ranges ranges_;

@@ -233,8 +233,10 @@ Result<tilert_buffer> Builder::do_buffer(tilert_scope scope, tilert_dtype dtype,
     return make_error(Code::kInvalidProgram, "{}: tiles are declared outside parallel; inside, use var or local", what);
   if (options.layout < TILERT_LAYOUT_AUTO || options.layout > TILERT_LAYOUT_SWIZZLE_128)
     return make_error(Code::kInvalidArgument, "{}: {} is not a layout", what, options.layout);
-  if (options.layout != TILERT_LAYOUT_AUTO) return refuse(Refusal::layout_, what);
+  if (options.layout != TILERT_LAYOUT_AUTO && scope != TILERT_SHARED)
+    return make_error(Code::kInvalidProgram, "{}: only shared tiles have a layout in memory", what);
   ir::Buffer buffer{std::move(text), DType::none, kScopes[scope], {}, {}};
+  buffer.layout.kind = static_cast<ir::TileLayout>(options.layout);
   TILERT_ASSIGN(buffer.dtype, storage_dtype(dtype, what));
   int64_t elements = 1;
   for (uint32_t i = 0; i < rank; ++i) {

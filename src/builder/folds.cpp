@@ -124,7 +124,7 @@ Status Builder::do_sort(const tilert_region* source, const tilert_region* destin
     if (sort.index.extents != sort.dst.extents || !is_places(places))
       return make_error(Code::kInvalidProgram, "the index is {} {}: it is int32 or int64, and as large as the destination, {}",
                         dtype_text(places), shape_text(sort.index.extents), shape_text(sort.dst.extents));
-    if (sort.index.buffer == sort.dst.buffer)
+    if (same_memory(sort.index.buffer, sort.dst.buffer))
       return make_error(Code::kInvalidProgram, "{} is destination and index at once", text_of(sort.dst.buffer));
     TILERT_TRY(use(sort.index.buffer, Use::write, "the index"));
   }
@@ -167,7 +167,7 @@ Status Builder::do_begin_combine(const tilert_combine& what, tilert_expr* left, 
     TILERT_TRY(use(one.src[0].buffer, Use::read, "a source"));
     TILERT_TRY(use(one.dst[0].buffer, updates ? Use::update : Use::write, "a destination"));
     for (uint32_t other = 0; other < c; ++other)
-      if (all.dst[other].buffer == one.dst[0].buffer)
+      if (same_memory(all.dst[other].buffer, one.dst[0].buffer))
         return make_error(Code::kInvalidProgram, "{} is the destination of two components", text_of(one.dst[0].buffer));
     all.combine.identity.push_back(identity);
     all.src.push_back(std::move(one.src[0]));

@@ -56,7 +56,7 @@ Result<Builder::Indexed> Builder::indexed(const tilert_region* table, const tile
     if (program_->buffers[side->buffer].scope == ir::Scope::scalar)
       return make_error(Code::kInvalidProgram, "{}: {} is a var: use load and store", what, text_of(side->buffer));
   TILERT_TRY(integers(where.buffer, what));
-  if (other.buffer == out.table.buffer || (plain_is_written ? other.buffer : out.table.buffer) == where.buffer)
+  if (same_memory(other.buffer, out.table.buffer) || same_memory(plain_is_written ? other.buffer : out.table.buffer, where.buffer))
     return make_error(Code::kInvalidProgram, "{}: what is written is read too: use another tile", what);
   if (other.offsets.size() != rank - 1 + inner)
     return make_error(Code::kInvalidProgram, "{}: the other side has rank {}, not {}: the table's dims with dim {} replaced by those "
@@ -191,6 +191,46 @@ Code Builder::scatter(const tilert_region* source, const tilert_region* indices,
   return run("scatter", [&] { return do_scatter(source, indices, destination, dim, options); });
 }
 
+// ---- copies that repeat their source
+
+// destination[p] = source[p], with 0 for the dims that repeat; bounds and safe value as of a copy.
+Status Builder::repeat(const ir::Copy& copy, std::string_view what) {
+  if (copy.must && copy.prefer != ir::CopyPrefer::sync)
+    return make_error(Code::kInvalidProgram, "{}: threads make a copy that repeats its source, one read for several writes: leave must out", what);
+  ir::Arena& arena = *program_->arena;
+  const ir::Buffer from = program_->buffers[copy.src.buffer], to = program_->buffers[copy.dst.buffer];
+  if (to.scope == ir::Scope::global && dtype_is_packed(to.dtype))
+    return make_error(Code::kInvalidProgram, "{}: elements of {} share bytes: repeat into a tile, and copy that", what, to.name);
+  PointLoop points = point_loop(copy.dst.extents);
+  const std::vector<ir::Expr> all = points.points;
+  const size_t skipped = copy.dst.extents.size() - copy.src.extents.size();
+  ir::Access source{copy.src.buffer, copy.src.offsets}, target{copy.dst.buffer, shifted(arena, copy.dst.offsets, all)};
+  for (size_t d = 0; d < source.indices.size(); ++d)
+    if (copy.src.extents[d] != 1) source.indices[d] = arena.make(ir::Op::add, {source.indices[d], all[d + skipped]});
+  ir::Expr inside = nullptr;  // of the tensor's own size and the bounds that were given
+  const auto also = [&](ir::Expr e) { inside = inside ? arena.make(ir::Op::logical_and, {inside, e}) : e; };
+  const bool reads_tensor = from.scope == ir::Scope::global, guards = !copy.valid.empty() || (reads_tensor && copy.safe);
+  const std::vector<ir::Expr>& bounded = reads_tensor ? source.indices : target.indices;
+  for (size_t d = 0; guards && d < bounded.size(); ++d) {
+    if (reads_tensor) also(arena.make(ir::Op::le, {arena.index(0), bounded[d]}));
+    if (reads_tensor) also(arena.make(ir::Op::lt, {bounded[d], from.shape[d]}));
+    if (d < copy.valid.size() && copy.valid[d]) also(arena.make(ir::Op::lt, {bounded[d], copy.valid[d]}));
+  }
+  const auto take = [&](ir::Block& body) {
+    put(body, ir::Store{target, arena.cast(read_point(body, copy.src.buffer, source.indices), to.dtype)});
+  };
+  if (inside) {
+    ir::If choice{inside, {}, {}};
+    take(choice.then_body);
+    if (reads_tensor) put(choice.else_body, ir::Store{target, arena.cast(copy.safe ? copy.safe : arena.number(from.dtype, 0), to.dtype)});
+    put(points.loop.body, std::move(choice));
+  } else {
+    take(points.loop.body);
+  }
+  append_loop(std::move(points));
+  return {};
+}
+
 // ---- transposing copies
 
 Status Builder::do_transpose(const tilert_region* source, const tilert_region* destination, const uint32_t* order, uint32_t count) {
@@ -224,7 +264,7 @@ Status Builder::do_transpose(const tilert_region* source, const tilert_region* d
       return make_error(Code::kInvalidProgram, "{}: dim {} of the destination has {}, dim {} of the source {}", what, d, to.extents[d],
                         of[d], from.extents[of[d]]);
   }
-  if (from.buffer == to.buffer) return make_error(Code::kInvalidProgram, "{}: source and destination are one buffer", what);
+  if (same_memory(from.buffer, to.buffer)) return make_error(Code::kInvalidProgram, "{}: source and destination are one buffer", what);
   for (const Place* side : {&from, &to})
     if (program_->buffers[side->buffer].scope == ir::Scope::scalar)
       return make_error(Code::kInvalidProgram, "{} is a var: use load and store", text_of(side->buffer));

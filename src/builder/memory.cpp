@@ -82,7 +82,7 @@ Status Builder::do_inline_source(const tilert_inline_source& source) {
     if (buffer.scope == ir::Scope::global && dtype_is_packed(buffer.dtype))
       return make_error(Code::kInvalidProgram, "{}: an element of {} has no address of its own: copy it to a var or tile before",
                         what, buffer.name);
-    storage_[at.buffer].written = true;  // the text may write it
+    storage_[ir::storage_of(*program_, at.buffer)].written = true;  // the text may write it
     made.operands.emplace_back(std::move(at));
   }
   for (uint32_t i = 0; i < source.value_count; ++i) {

@@ -175,7 +175,7 @@ Result<ir::Access> Builder::access(const tilert_region* element, std::string_vie
 // Whether the buffer may be used so here, and what is known of it afterwards.
 Status Builder::use(ir::BufferId id, Use use, std::string_view what) {
   const ir::Buffer& buffer = program_->buffers[id];
-  Storage& storage = storage_[id];
+  Storage& storage = storage_[ir::storage_of(*program_, id)];
   const bool reads = use != Use::write, writes = use != Use::read;
   if (reads && buffer.direction == ir::Direction::out)
     return make_error(Code::kInvalidProgram, "{}: {} is an output and cannot be read: declare it inout", what,

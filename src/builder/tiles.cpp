@@ -129,7 +129,8 @@ Status Builder::check_whole(const Place& side, const Place& other, std::string_v
   return {};
 }
 
-// The regions of an operation between two boxes of one shape, whose extents either side may give.
+// The regions of an operation between two boxes of one shape, whose extents either side may give; or of a source whose dims of
+// extent 1, or that it lacks in front, are repeated.
 Status Builder::two_sides(const tilert_region* source, const tilert_region* destination, ir::Region& from_region,
                           ir::Region& to_region, std::string& what) {
   TILERT_TRY(need_tile_level());
@@ -147,10 +148,7 @@ Status Builder::two_sides(const tilert_region* source, const tilert_region* dest
   if (!known_from) TILERT_TRY(infer(from, to, what));
   if (!known_to) TILERT_TRY(infer(to, from, what));
   const auto a = without_units(from.extents), b = without_units(to.extents);
-  if (a != b && broadcasts(from.extents, to.extents))
-    return refuse(Refusal::copy_broadcast_,
-                  fmt::format("{}: {} to {}", what, shape_text(from.extents), shape_text(to.extents)));
-  if (a != b)
+  if (a != b && !broadcasts(from.extents, to.extents))
     return make_error(Code::kInvalidProgram, "{}: the shapes {} and {} differ", what, shape_text(from.extents),
                       shape_text(to.extents));
   TILERT_ASSIGN(from_region, region(from, what));
@@ -164,9 +162,12 @@ Status Builder::do_copy(const tilert_region* source, const tilert_region* destin
   std::string what;
   TILERT_TRY(two_sides(source, destination, copy.src, copy.dst, what));
   const ir::Region &from = copy.src, &to = copy.dst;
+  const bool repeats = without_units(from.extents) != without_units(to.extents);
+  if (repeats && same_memory(from.buffer, to.buffer))
+    return make_error(Code::kInvalidProgram, "{}: a copy that repeats its source reads it while it writes: use another tile", what);
   if (!is_tile(from.buffer) && !is_tile(to.buffer)) {
     const ir::Buffer &x = program_->buffers[from.buffer], &y = program_->buffers[to.buffer];
-    if (from.buffer == to.buffer || (x.may_alias && y.may_alias))
+    if (same_memory(from.buffer, to.buffer) || (x.may_alias && y.may_alias))
       return make_error(Code::kInvalidProgram, "{}: the two may overlap in device memory; copy through a shared tile",
                         what);
   }
@@ -174,6 +175,7 @@ Status Builder::do_copy(const tilert_region* source, const tilert_region* destin
   TILERT_TRY(copy_options(options, copy));
   TILERT_TRY(use(from.buffer, Use::read, "the source"));
   TILERT_TRY(use(to.buffer, Use::write, "the destination"));
+  if (repeats) return repeat(copy, what);
   append(std::move(copy));
   return {};
 }
@@ -256,7 +258,7 @@ Status Builder::do_gemm(const tilert_region* a, const tilert_region* b, const ti
         "{} is {} x {}{}, {} is {} x {}{}, {} is {} x {}: M x K times K x N gives M x N; are trans_a, trans_b right?",
         text_of(gemm.a.buffer), am.first, am.second, gemm.trans_a ? " (transposed)" : "", text_of(gemm.b.buffer),
         bm.first, bm.second, gemm.trans_b ? " (transposed)" : "", text_of(gemm.c.buffer), cm.first, cm.second);
-  if (gemm.c.buffer == gemm.a.buffer || gemm.c.buffer == gemm.b.buffer)
+  if (same_memory(gemm.c.buffer, gemm.a.buffer) || same_memory(gemm.c.buffer, gemm.b.buffer))
     return make_error(Code::kInvalidProgram, "{} is result and operand at once", text_of(gemm.c.buffer));
   TILERT_TRY(gemm_dtypes(gemm));
   gemm.split = static_cast<ir::WarpSplit>(options.warp_split);
@@ -298,7 +300,7 @@ Status Builder::do_reduce(tilert_reduce_op op, const tilert_region* source, cons
   if (reduce.dst.extents != kept && reduce.dst.extents != dropped)
     return make_error(Code::kInvalidProgram, "{}: {} reduced over dim {} is {} or {}, but the destination is {}", what,
                       shape_text(from), dim, shape_text(dropped), shape_text(kept), shape_text(reduce.dst.extents));
-  if (reduce.src.buffer == reduce.dst.buffer)
+  if (same_memory(reduce.src.buffer, reduce.dst.buffer))
     return make_error(Code::kInvalidProgram, "{}: source and destination are one buffer", what);
   reduce.dim = static_cast<int>(dim);
   if (op == TILERT_REDUCE_ARGMAX || op == TILERT_REDUCE_ARGMIN) return do_pick(reduce, op == TILERT_REDUCE_ARGMIN, options);

@@ -181,4 +181,27 @@ void ExprPrinter::argument(const CallArg& arg) {
   }
 }
 
+void ExprPrinter::layout(const LayoutHint& l) {
+  if (l.kind == TileLayout::automatic) return;
+  put(" layout ", word(l.kind));
+  if (l.kind == TileLayout::custom) {
+    put(" (");
+    list(l.vars, [&](VarId v) { var(v); });
+    put(") = ");
+    expr(l.place);
+  }
+  if (l.must) put(" must");
+}
+
+void ExprPrinter::combine(const Combine& c) {
+  put(" by (");
+  list(c.left, [&](VarId v) { var(v); });
+  put(") (");
+  list(c.right, [&](VarId v) { var(v); });
+  put(") = ");
+  exprs(c.result);
+  put(" from ");
+  exprs(c.identity);
+}
+
 }  // namespace tilert::ir

@@ -33,6 +33,8 @@ class ExprPrinter : protected TextWriter {
   void exprs(const std::vector<Expr>& items);
   void region(const Region& r);
   void access(const Access& a);
+  void layout(const LayoutHint& l);
+  void combine(const Combine& c);
   void atomic(const Atomic& n);
   void argument(const CallArg& arg);
 

@@ -170,6 +170,7 @@ bool Machine::compile(const Stmt& stmt, Operation& op) {
                           const auto d = static_cast<size_t>(n.dim);
                           return compile_order(n.src, n.dst, n.index, n.dim, n.dim >= 0 && d < n.dst.extents.size() ? n.dst.extents[d] : 0, op);
                         },
+                        [&](const Reinterpret& n) { return place(n.src, op.p[0]) && place(n.dst, op.p[1]); },
                         [&](const Parallel& n) { return compile(n.body, op.first); },
                         [&](const For& n) {
                           op.e[0] = tape(n.begin);

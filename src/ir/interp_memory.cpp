@@ -1,4 +1,6 @@
 // The interpreter's elements: expressions, addresses, reads and writes with their checks.
+#include <algorithm>
+
 #include "ir/interpreter_impl.h"
 
 namespace tilert::ir::interp {
@@ -45,27 +47,32 @@ bool Machine::fail(std::string message, Code code) {
 }
 
 bool Machine::check_race(Memory& m, int64_t element, bool writes) {
-  if (m.last_write.empty()) {
-    m.last_write.assign(static_cast<size_t>(m.elements), 0);
-    m.last_read.assign(static_cast<size_t>(m.elements), 0);
+  Memory& storage = *m.storage;
+  const int64_t unit = m.viewed ? m.bytes : 1;
+  if (storage.last_write.empty()) {
+    storage.last_write.assign(static_cast<size_t>(m.elements * unit), 0);
+    storage.last_read.assign(static_cast<size_t>(m.elements * unit), 0);
   }
-  uint32_t& write = m.last_write[static_cast<size_t>(element)];
-  uint32_t& read = m.last_read[static_cast<size_t>(element)];
-  const bool written_by_other = write >= first_point_ && write != point_;
-  const bool read_by_other = read >= first_point_ && read != point_;
-  if (written_by_other || (writes && read_by_other))
-    return fail(
-        fmt::format("element {} of {} is written by one point of the parallel loop and {} by another; write each "
-                    "element from one point, and read only what that point writes",
-                    element, buffer_name(m), writes && written_by_other ? "written" : "read"));
-  (writes ? write : read) = point_;
+  for (int64_t i = element * unit; i < (element + 1) * unit; ++i) {
+    uint32_t& write = storage.last_write[static_cast<size_t>(i)];
+    uint32_t& read = storage.last_read[static_cast<size_t>(i)];
+    const bool written_by_other = write >= first_point_ && write != point_;
+    const bool read_by_other = read >= first_point_ && read != point_;
+    if (written_by_other || (writes && read_by_other))
+      return fail(
+          fmt::format("element {} of {} is written by one point of the parallel loop and {} by another; write each "
+                      "element from one point, and read only what that point writes",
+                      element, buffer_name(m), writes && written_by_other ? "written" : "read"));
+    (writes ? write : read) = point_;
+  }
   return true;
 }
 
 bool Machine::read_at(Memory& m, int64_t element, uint32_t lane, uint64_t& value) {
   int64_t byte = element * m.bytes;
   if (m.per_lane) byte += lane * m.lane_bytes;
-  if (m.written && !m.written[byte])
+  const uint8_t* const written = m.written ? m.written + byte : nullptr;
+  if (written && !std::all_of(written, written + (m.viewed ? m.bytes : 1), [](uint8_t w) { return w != 0; }))
     return fail(
         fmt::format("element {} of {} is read, but nothing was ever written there; fill, clear or copy into it first",
                     element, buffer_name(m)));

@@ -25,6 +25,15 @@ bool Machine::step(const Operation& op, const Copy&, const Lanes& lanes) {
   return write_region(dst, lane, src.memory->global ? none : op.bounds, values);
 }
 
+bool Machine::step(const Operation& op, const Reinterpret&, const Lanes&) {
+  const Memory &src = *op.p[0].memory, &dst = *op.p[1].memory;
+  const int64_t bytes = src.elements * src.bytes;
+  if (bytes != dst.elements * dst.bytes) return fail("the tiles of reinterpret differ in bytes", Code::kInternal);
+  std::copy_n(src.data, bytes, dst.data);
+  std::copy_n(src.written, bytes, dst.written);
+  return true;
+}
+
 bool Machine::step(const Operation& op, const Fill&, const Lanes& lanes) {
   const uint64_t value = eval(op.e[0], lanes[0]);
   return write_region(op.p[0], lanes[0], {}, std::vector<uint64_t>(static_cast<size_t>(op.p[0].size), value));

@@ -148,6 +148,19 @@ int Machine::threads_of(const Kernel& kernel) const {
   return lowered && !tiles && threads ? threads : 1;
 }
 
+// A view's elements are those of the tile that it shows, which stands before it.
+bool Machine::share_storage(Memory& m) {
+  const BufferId tile = p_.buffers[m.id].view_of;
+  m.storage = &m;
+  if (tile == kNoBuffer) return true;
+  m.viewed = true;
+  if (tile >= m.id || memory_[tile].elements * memory_[tile].bytes < m.elements * m.bytes || memory_[tile].storage != &memory_[tile] || m.per_lane)
+    return fail(fmt::format("{} is a view of no tile of its size", buffer_name(m)), Code::kInternal);
+  m.storage = &memory_[tile];
+  m.storage->viewed = true;
+  return true;
+}
+
 bool Machine::allocate_tiles() {
   int threads = 1;
   for (const Kernel& kernel : p_.kernels) {
@@ -184,6 +197,8 @@ bool Machine::allocate_tiles() {
     m.elements *= stride;
     m.lane_bytes = m.per_lane ? m.elements * m.bytes : 0;
     const int64_t bytes = m.elements * m.bytes * (m.per_lane ? lanes_ : 1);
+    if (!share_storage(m)) return false;
+    if (m.storage != &m) continue;
     total += bytes;
     if (m.elements < 0 || total < 0 || total > options_.max_tile_bytes)
       return fail(fmt::format("the block's tiles take more than {} bytes", options_.max_tile_bytes),
@@ -198,6 +213,11 @@ bool Machine::allocate_tiles() {
   arena_written_.resize(static_cast<size_t>(arena));
   for (Memory& m : memory_) {
     if (m.global) continue;
+    if (m.storage != &m) {
+      m.data = m.storage->data;
+      m.written = m.storage->written;
+      continue;
+    }
     const int64_t place = p_.buffers[m.id].byte_offset;
     const bool in_arena = p_.buffers[m.id].scope == Scope::shared && place >= 0;
     m.own_written.resize(m.own_data.size());
@@ -208,7 +228,7 @@ bool Machine::allocate_tiles() {
 }
 
 void Machine::reset(Memory& m) {
-  if (m.global) return;
+  if (m.global || m.storage != &m) return;
   std::fill_n(m.written, m.elements * m.bytes * (m.per_lane ? lanes_ : 1), uint8_t{0});
   std::fill(m.last_write.begin(), m.last_write.end(), 0u);
   std::fill(m.last_read.begin(), m.last_read.end(), 0u);

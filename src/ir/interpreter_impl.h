@@ -39,7 +39,9 @@ struct Memory {
   uint8_t* written = nullptr;  // a byte per byte; null: all is
   int64_t lane_bytes = 0;      // distance between lanes' copies
   std::vector<uint8_t> own_data, own_written;
-  std::vector<uint32_t> last_write, last_read;  // which point of a Parallel did
+  Memory* storage = nullptr;                    // the tile that holds the elements: this one, or the one that it is a view of
+  bool viewed = false;                          // has views, or is one: points are kept for each byte
+  std::vector<uint32_t> last_write, last_read;  // which point of a Parallel did; of the storage
 };
 
 struct Place {  // an Access or a Region, compiled
@@ -83,6 +85,7 @@ class Machine {
   bool bind_global(BufferId id);
   bool make_workspace(Memory& m, const Buffer& buffer);
   bool allocate_tiles();
+  bool share_storage(Memory& m);
   bool run_kernel(const Kernel& kernel, const Operations& code);
   int threads_of(const Kernel& kernel) const;
   void reset(Memory& m);
@@ -146,6 +149,7 @@ class Machine {
   bool step(const Operation& op, const Fill&, const Lanes&);
   bool step(const Operation& op, const Gemm&, const Lanes&);
   bool step(const Operation& op, const Reduce&, const Lanes&);
+  bool step(const Operation& op, const Reinterpret&, const Lanes&);
   bool convert(DType from, DType to, std::vector<uint64_t>& values);
 
   // interp_fold.cpp: operations along a dim

@@ -51,6 +51,7 @@ Stmt::Node Parser::node(int depth) {
   if (s_.accept("scan")) return scan();
   if (s_.accept("pick")) return pick();
   if (s_.accept("sort")) return sort();
+  if (s_.accept("reinterpret")) return reinterpret();
   if (s_.accept("parallel")) return parallel(depth);
   if (s_.accept("for")) return loop(depth);
   if (s_.accept("if")) return conditional(depth);
@@ -77,8 +78,8 @@ Stmt::Node Parser::node(int depth) {
     return n;
   }
   s_.fail(
-      "a statement (alloc, copy, fill, gemm, reduce, fold, scan, pick, sort, parallel, for, if, while, break, continue, return, "
-      "let, store, atomic, inline, move, call, group) or '}'");
+      "a statement (alloc, copy, fill, gemm, reduce, fold, scan, pick, sort, reinterpret, parallel, for, if, while, break, "
+      "continue, return, let, store, atomic, inline, move, call, group) or '}'");
   return Alloc{0};
 }
 
@@ -222,6 +223,14 @@ Stmt::Node Parser::sort() {
   along(n, &Parser::region, "the sorted dim's number");
   n.descending = s_.accept("descending");
   if (s_.accept("index")) n.index = region();
+  return n;
+}
+
+Stmt::Node Parser::reinterpret() {
+  Reinterpret n;
+  n.src = region();
+  arrow();
+  n.dst = region();
   return n;
 }
 

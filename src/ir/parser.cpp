@@ -130,6 +130,10 @@ void Parser::buffer() {
       b.may_alias = true;
     else if (s_.accept("zeroed"))
       b.zeroed = true;
+    else if (s_.accept("view"))
+      b.view_of = buffer_reference();
+    else if (s_.accept("layout"))
+      b.layout = layout();
     else if (s_.accept("stages"))
       b.stages = integer("a number of stages");
     else if (s_.accept("offset"))
@@ -146,6 +150,23 @@ void Parser::buffer() {
     p_.buffers.push_back(std::move(b));
   else
     p_.add_buffer(std::move(b));
+}
+
+LayoutHint Parser::layout() {
+  LayoutHint l;
+  l.kind = choice<TileLayout>("row_major, padded, swizzle_32, swizzle_64, swizzle_128 or custom");
+  if (l.kind == TileLayout::custom) {
+    s_.expect("(");
+    while (!s_.failed() && !s_.is(")")) {
+      l.vars.push_back(var());
+      if (!s_.accept(",")) break;
+    }
+    s_.expect(")");
+    s_.expect("=");
+    l.place = expr();
+  }
+  l.must = s_.accept("must");
+  return l;
 }
 
 void Parser::parameter() {

@@ -33,6 +33,7 @@ class Parser {
   void variable();
   void dim();
   void buffer();
+  LayoutHint layout();
   void parameter();
   void kernel();
   void hints(Hints& h);
@@ -96,6 +97,7 @@ class Parser {
   Stmt::Node scan();
   Stmt::Node pick();
   Stmt::Node sort();
+  Stmt::Node reinterpret();
   Stmt::Node parallel(int depth);
   Stmt::Node loop(int depth);
   Stmt::Node conditional(int depth);

@@ -99,6 +99,9 @@ void each_tile_part(N& n, V& v) {
     v.region(n.src, kRead);
     v.region(n.dst, kWrite);
     if (n.index.buffer != kNoBuffer) v.region(n.index, kWrite);
+  } else if constexpr (kIs<N, Reinterpret>) {
+    v.region(n.src, kRead);
+    v.region(n.dst, kWrite);
   } else if constexpr (kIs<N, Parallel>) {
     for (auto& var : n.vars) v.define(var);
     v.block(n.body);

@@ -96,6 +96,11 @@ class Printer : ExprPrinter {
     if (b.alignment != 16) put(" align ", b.alignment);
     if (b.may_alias) put(" may_alias");
     if (b.zeroed) put(" zeroed");
+    if (b.view_of != kNoBuffer) {
+      put(" view ");
+      buffer(b.view_of);
+    }
+    layout(b.layout);
     if (b.stages != 1) put(" stages ", b.stages);
     if (b.byte_offset >= 0) put(" offset ", b.byte_offset);
     if (locations_ && b.location) put(" !", b.location);
@@ -256,16 +261,6 @@ class Printer : ExprPrinter {
     region(n.dst);
     put(" dim ", n.dim);
   }
-  void combine(const Combine& c) {
-    put(" by (");
-    list(c.left, [&](VarId v) { var(v); });
-    put(") (");
-    list(c.right, [&](VarId v) { var(v); });
-    put(") = ");
-    exprs(c.result);
-    put(" from ");
-    exprs(c.identity);
-  }
   void body(const Fold& n) {
     put("fold ");
     along(n);
@@ -291,6 +286,12 @@ class Printer : ExprPrinter {
     if (n.index.buffer == kNoBuffer) return;
     put(" index ");
     region(n.index);
+  }
+  void body(const Reinterpret& n) {
+    put("reinterpret ");
+    region(n.src);
+    put(" -> ");
+    region(n.dst);
   }
   void body(const Parallel& n) {
     put("parallel (");

@@ -15,9 +15,13 @@ int64_t product(Expr a, Expr b) { return static_cast<int64_t>(a->bits * b->bits)
 
 // Which buffers a program's statements use otherwise than by declaring them.
 struct UsedBuffers : PartVisitor {
+  const std::vector<Buffer>& buffers;
   std::vector<char> used;
+  explicit UsedBuffers(const std::vector<Buffer>& buffers_) : buffers(buffers_) {}
   void mark(BufferId b) {
-    if (b < used.size()) used[b] = 1;
+    if (b >= used.size() || used[b]) return;
+    used[b] = 1;
+    if (buffers[b].view_of != kNoBuffer) mark(buffers[b].view_of);
   }
   void region(const Region& r, Use) { mark(r.buffer); }
   void access(const Access& a, Use) { mark(a.buffer); }
@@ -29,7 +33,7 @@ struct UsedBuffers : PartVisitor {
 // Copies into `to`. Canonical: ids are given out when a thing is first met, so that what nothing meets is dropped.
 class Cloner {
  public:
-  Cloner(const Program& from, Program& to, bool canonical) : from_(from), to_(to), canonical_(canonical) {
+  Cloner(const Program& from, Program& to, bool canonical) : from_(from), to_(to), canonical_(canonical), used_(from.buffers) {
     var_ids_.resize(from.vars.size(), kNoVar);
     buffer_ids_.resize(from.buffers.size(), kNoBuffer);
     exprs_.resize(from.arena->size(), nullptr);
@@ -170,6 +174,9 @@ class Cloner {
     if (id == kNoBuffer) return id;
     if (buffer_ids_[id] != kNoBuffer) return buffer_ids_[id];
     Buffer b = from_.buffers[id];
+    b.view_of = buffer(b.view_of);
+    for (VarId& v : b.layout.vars) v = var(v);
+    if (b.layout.place) b.layout.place = copy(b.layout.place);
     each(b.shape);
     each(b.strides);
     if (canonical_) {
@@ -284,6 +291,19 @@ BufferId Program::add_workspace(std::string name_, DType dtype, std::vector<Expr
   region.direction = Direction::inout;
   region.zeroed = zeroed;
   return add_buffer(std::move(region));
+}
+
+std::vector<BufferId> views_of(const Program& program, BufferId tile) {
+  std::vector<BufferId> views;
+  for (BufferId b = 0; b < program.buffers.size(); ++b)
+    if (program.buffers[b].view_of == tile) views.push_back(b);
+  return views;
+}
+
+int64_t tile_bytes(const Buffer& buffer) {
+  int64_t bytes = dtype_bytes(buffer.dtype);
+  for (Expr e : buffer.shape) bytes *= e->as_int();
+  return bytes;
 }
 
 bool has_default_strides(const Buffer& b) {

@@ -53,6 +53,15 @@ enum class Scope : uint8_t {
 };
 enum class Direction : uint8_t { none, in, out, inout };
 
+// Where the elements of a shared tile lie: a hint that changes no value.
+enum class TileLayout : uint8_t { automatic, row_major, padded, swizzle_32, swizzle_64, swizzle_128, custom };
+struct LayoutHint {
+  TileLayout kind = TileLayout::automatic;
+  bool must = false;         // not taken is an error
+  std::vector<VarId> vars;   // custom: a loop variable for each dim,
+  Expr place = nullptr;      // and the element's place made of them: counted in elements, each element has its own
+};
+
 struct Buffer {
   std::string name;
   DType dtype;
@@ -65,6 +74,10 @@ struct Buffer {
   int64_t alignment = 16;     // global: bytes promised, checked at launch
   bool may_alias = false;
   bool zeroed = false;        // workspace: 0 before the first launch, and whatever a launch needs after each
+  // shared, fragment: the tile that holds the elements, where this is another shape or element type of its bytes
+  // (row-major, little-endian, all of them). Declared before this one, no view itself; its Alloc is this one's.
+  BufferId view_of = kNoBuffer;
+  LayoutHint layout{};  // shared, of the tile itself
   uint32_t location = 0;
   // lowered:
   int64_t stages = 1;         // ring depth of a staged shared buffer
@@ -128,6 +141,15 @@ struct Program {
 };
 
 inline bool is_workspace(const Buffer& buffer) { return buffer.scope == Scope::global && buffer.parameter < 0; }
+// The tile whose bytes a buffer shows: itself unless it is a view.
+inline BufferId storage_of(const Program& program, BufferId id) {
+  const BufferId viewed = program.buffers[id].view_of;
+  return viewed == kNoBuffer ? id : viewed;
+}
+// Views of the tile that are declared.
+std::vector<BufferId> views_of(const Program& program, BufferId tile);
+// Bytes of a tile's elements, of one stage; elements of less than a byte have one each.
+int64_t tile_bytes(const Buffer& buffer);
 
 // Whether the strides are those that add_buffer gives: row-major contiguous for a global buffer, none for any other.
 bool has_default_strides(const Buffer& buffer);

@@ -1,9 +1,14 @@
 // Tile operations' shared meaning.
 #include "ir/semantics.h"
 
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "ir/evaluate.h"
+#include "ir/visit.h"
 
 namespace tilert::ir {
 namespace {
@@ -227,6 +232,84 @@ bool covers_whole_bytes(const Program& program, const Region& region) {
   if (region.extents.back() % group == 0) return true;
   const Expr offset = region.offsets.back(), size = b.shape.back();
   return offset->is_constant() && size->is_constant() && offset->as_int() + region.extents.back() >= size->as_int();
+}
+
+bool may_view(DType tile, DType view) {
+  if (tile == view) return true;
+  return view != DType::boolean && dtype_bits(tile) % 8 == 0 && dtype_bits(view) % 8 == 0 && !dtype_is_packed(tile) && !dtype_is_packed(view);
+}
+
+namespace {
+
+// An index expression of a few variables, for many of their values.
+class IndexTape {
+ public:
+  IndexTape(Expr root, const std::vector<VarId>& vars) {
+    std::unordered_map<Expr, size_t> at;
+    for_each_node(root, [&](Expr e) {
+      Step step;
+      if (e->is_constant()) step.value = e->bits;
+      else if (e->is_variable()) step.variable = static_cast<size_t>(std::find(vars.begin(), vars.end(), e->var()) - vars.begin());
+      else step.function = scalar_function(e->op, e->operand[0]->dtype, e->dtype);
+      known_ = known_ && (step.function || e->arity == 0) && (!e->is_variable() || step.variable < vars.size());
+      for (int i = 0; i < e->arity; ++i) step.operands[i] = at[e->operand[i]];
+      at[e] = steps_.size();
+      steps_.push_back(step);
+    });
+    values_.resize(steps_.size());
+  }
+
+  bool known() const { return known_; }
+  int64_t operator()(const std::vector<int64_t>& point) {
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      const Step& s = steps_[i];
+      values_[i] = s.function ? s.function(values_[s.operands[0]], values_[s.operands[1]], values_[s.operands[2]])
+                   : s.variable < point.size() ? static_cast<uint64_t>(point[s.variable]) : s.value;
+    }
+    return static_cast<int64_t>(values_.back());
+  }
+
+ private:
+  struct Step {
+    ScalarFunction function = nullptr;
+    size_t operands[3] = {};
+    size_t variable = SIZE_MAX;
+    uint64_t value = 0;
+  };
+  std::vector<Step> steps_;
+  std::vector<uint64_t> values_;
+  bool known_ = true;
+};
+
+}  // namespace
+
+Result<std::vector<int64_t>> layout_places(const Program&, const Buffer& tile) {
+  constexpr int64_t kMost = int64_t{1} << 20;  // more elements than shared memory has bytes
+  std::vector<int64_t> shape;
+  int64_t elements = 1;
+  for (Expr e : tile.shape) {
+    shape.push_back(e->as_int());
+    elements *= shape.back();
+    if (elements > kMost) return make_error(Code::kInvalidProgram, "more than {} elements", kMost);
+  }
+  IndexTape place(tile.layout.place, tile.layout.vars);
+  if (!place.known() || tile.layout.vars.size() != shape.size())
+    return make_error(Code::kInvalidProgram, "it is made of more than the {} indices of its element", shape.size());
+  std::vector<int64_t> places, point(shape.size(), 0);
+  std::unordered_map<int64_t, int64_t> taken;
+  for (int64_t i = 0; i < elements; ++i) {
+    const int64_t at = place(point);
+    if (at < 0 || at > kMost) return make_error(Code::kInvalidProgram, "element [{}] lies at {}: places are 0 to {}", fmt::join(point, ", "), at, kMost);
+    if (!taken.emplace(at, i).second)
+      return make_error(Code::kInvalidProgram, "element [{}] lies at {}, where another does: each element has a place of its own",
+                        fmt::join(point, ", "), at);
+    places.push_back(at);
+    for (size_t d = shape.size(); d-- > 0;) {
+      if (++point[d] < shape[d]) break;
+      point[d] = 0;
+    }
+  }
+  return places;
 }
 
 int64_t region_size(const Region& region) {

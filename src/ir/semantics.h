@@ -59,6 +59,13 @@ bool certain_multiple(Expr index, int64_t n);
 // two writers. True of any other buffer.
 bool covers_whole_bytes(const Program& program, const Region& region);
 
+// Whether a tile's bytes may be shown as elements of another type: bytes are not bools, and elements that share a byte with
+// others, or leave bits of theirs unused, have no bytes of their own.
+bool may_view(DType tile, DType view);
+// Where each element of a tile with a custom layout lies, in row-major order of the elements; INVALID_PROGRAM where a place
+// is negative, two elements share one, or it lies far beyond the tile.
+Result<std::vector<int64_t>> layout_places(const Program& program, const Buffer& tile);
+
 // A region's number of elements, and its extents without those of 1.
 int64_t region_size(const Region& region);
 std::vector<int64_t> proper_extents(const Region& region);

@@ -118,6 +118,11 @@ struct Sort {
   bool descending = false;
 };
 
+// dst's bytes = src's, row-major: two whole tiles of as many bytes. What passes make of views of fragments.
+struct Reinterpret {
+  Region src, dst;
+};
+
 // Element-wise: every point once, in no order.
 struct Parallel {
   std::vector<VarId> vars;      // index dtype
@@ -222,7 +227,7 @@ struct Group {
 };
 
 struct Stmt {
-  using Node = std::variant<Alloc, Copy, Fill, Gemm, Reduce, Fold, Scan, Pick, Sort, Parallel, For, If, While, Jump, Let,
+  using Node = std::variant<Alloc, Copy, Fill, Gemm, Reduce, Fold, Scan, Pick, Sort, Reinterpret, Parallel, For, If, While, Jump, Let,
                             Store, Atomic, Inline, Move, Call, Group>;
   Node node;
   uint32_t ordinal = 0;    // of the tile operation it comes from; unique in the program

@@ -3,6 +3,7 @@
 #include "ir/verifier.h"
 
 #include "ir/evaluate.h"
+#include "ir/semantics.h"
 #include "ir/verifier_impl.h"
 #include "ir/visit.h"
 #include "ir/words.h"
@@ -171,7 +172,36 @@ bool Verifier::tile_buffer(const Buffer& b) {
       return fail(fmt::format("{} is larger than {} bytes", what, kMaxTileBytes));
     bytes *= e->as_int();
   }
+  if (b.view_of != kNoBuffer && !view(b, what)) return false;
+  if (b.layout.kind != TileLayout::automatic && !layout(b, what)) return false;
   return b.parameter < 0 || fail(fmt::format("{} is a tile, and names a parameter", what));
+}
+
+// Another shape or element type of a tile's bytes.
+bool Verifier::view(const Buffer& b, const std::string& what) {
+  if (b.view_of >= static_cast<size_t>(&b - p_.buffers.data())) return fail(fmt::format("{} is a view of no tile before it", what));
+  const Buffer& tile = p_.buffers[b.view_of];
+  if (tile.view_of != kNoBuffer) return fail(fmt::format("{} is a view of a view", what));
+  if (b.scope != tile.scope || (b.scope != Scope::shared && b.scope != Scope::fragment))
+    return fail(fmt::format("{} is {}, {} is {}: views are of shared tiles and fragments", what, word(b.scope), name(b.view_of), word(tile.scope)));
+  if (!lowered() && !may_view(tile.dtype, b.dtype))
+    return fail(fmt::format("{} is {}, {} is {}: bytes are not bools, and elements of less than a byte have no bytes of their own",
+                            what, dtype_text(b.dtype), name(b.view_of), dtype_text(tile.dtype)));
+  if (!lowered() && (tile_bytes(b) != tile_bytes(tile) || b.stages != tile.stages))
+    return fail(fmt::format("{} has {} bytes, {} has {}: a view shows all of them", what, tile_bytes(b), name(b.view_of), tile_bytes(tile)));
+  return true;
+}
+
+bool Verifier::layout(const Buffer& b, const std::string& what) {
+  if (b.scope != Scope::shared || b.view_of != kNoBuffer) return fail(fmt::format("{} has a layout; shared tiles have, their views follow", what));
+  if (b.layout.kind != TileLayout::custom) return true;
+  if (!b.layout.place || b.layout.place->dtype != DType::index || !typed(b.layout.place))
+    return fail(fmt::format("the layout of {} is no index expression", what));
+  for (VarId v : b.layout.vars)
+    if (v >= p_.vars.size() || p_.vars[v].kind != VarKind::loop) return fail(fmt::format("the layout of {} names no variables of its own", what));
+  if (stage_ != Stage::tile) return true;
+  const Result<std::vector<int64_t>> places = layout_places(p_, b);
+  return places || fail(fmt::format("the layout of {}: {}", what, places.error().message));
 }
 
 bool Verifier::parameter(const Parameter& parameter, size_t number) {

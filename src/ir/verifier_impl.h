@@ -32,6 +32,8 @@ class Verifier {
   bool global_buffer(const Buffer& b);
   bool workspace(const Buffer& b);
   bool tile_buffer(const Buffer& b);
+  bool view(const Buffer& b, const std::string& what);
+  bool layout(const Buffer& b, const std::string& what);
   bool parameter(const Parameter& parameter, size_t number);
   bool hints(const Hints& hints);
   bool kernel(const Kernel& k);
@@ -58,6 +60,8 @@ class Verifier {
   bool tuple(const std::vector<Region>& src, const std::vector<Region>& dst, const Combine& combine, int dim, bool folds, const char* what);
   // Whether dst has src's extents but for `kept` along dim; kept 1: it may lack the dim.
   bool along(const Region& src, const Region& dst, int dim, int64_t kept, const char* what);
+  bool check(const Reinterpret& n);
+  bool lowered_or_whole(const Region& r);
   bool check(const Parallel& n);
   bool check(const For& n);
   bool check(const If& n);

@@ -79,7 +79,7 @@ Verifier::Dependence Verifier::dependence(const std::vector<Expr>& list) const {
 bool Verifier::names_buffer(BufferId b, const char* what) {
   if (b >= p_.buffers.size()) return fail(fmt::format("{} names no buffer", what));
   const bool tile = p_.buffers[b].scope != Scope::global;
-  if (tile && !lowered() && !allocated_[b])
+  if (tile && !lowered() && !allocated_[storage_of(p_, b)])
     return fail(fmt::format("{} is used outside of the block that declares it; declare it further out", name(b)));
   return true;
 }
@@ -135,7 +135,7 @@ bool Verifier::reads(BufferId b) {
     if (buffer.direction != Direction::out) return true;
     return fail(fmt::format("{} is declared out and is read; declare it inout", name(b)));
   }
-  if (lowered() || written_[b]) return true;
+  if (lowered() || written_[storage_of(p_, b)]) return true;
   return fail(
       fmt::format("{} is read, but nothing was written to it before; fill, clear or copy into it first", name(b)));
 }
@@ -144,7 +144,7 @@ bool Verifier::writes(BufferId b) {
   const Buffer& buffer = p_.buffers[b];
   if (buffer.scope == Scope::global && buffer.direction == Direction::in)
     return fail(fmt::format("{} is declared in and is written; declare it out or inout", name(b)));
-  written_[b] = 1;
+  written_[storage_of(p_, b)] = 1;
   return true;
 }
 

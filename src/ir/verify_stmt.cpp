@@ -78,6 +78,7 @@ bool Verifier::legal(const Stmt& s) {
 bool Verifier::check(const Alloc& n) {
   if (n.buffer >= p_.buffers.size() || p_.buffers[n.buffer].scope == Scope::global) return fail("alloc names no tile");
   if (!scope_has_place(n.buffer)) return false;
+  if (!lowered() && p_.buffers[n.buffer].view_of != kNoBuffer) return fail(fmt::format("{} is a view and declares no tile", name(n.buffer)));
   const Scope scope = p_.buffers[n.buffer].scope;
   if (parallel_ && scope != Scope::scalar && scope != Scope::local)
     return fail(
@@ -126,6 +127,23 @@ bool Verifier::copy_options(const Copy& n) {
   return true;
 }
 
+bool Verifier::check(const Reinterpret& n) {
+  if (!region(n.src, "reinterpret") || !region(n.dst, "reinterpret")) return false;
+  for (const Region* r : {&n.src, &n.dst})
+    if (!scope_is(r->buffer, {Scope::fragment, Scope::shared}, "a side of reinterpret") || !lowered_or_whole(*r)) return false;
+  if (tile_bytes(p_.buffers[n.src.buffer]) != tile_bytes(p_.buffers[n.dst.buffer]))
+    return fail("the tiles of reinterpret differ in bytes");
+  return reads(n.src.buffer) && writes(n.dst.buffer);
+}
+
+bool Verifier::lowered_or_whole(const Region& r) {
+  const Buffer& b = p_.buffers[r.buffer];
+  bool whole = true;
+  for (size_t d = 0; d < r.extents.size(); ++d)
+    whole = whole && r.offsets[d]->is_constant() && r.offsets[d]->as_int() == 0 && r.extents[d] == b.shape[d]->as_int();
+  return lowered() || whole || fail("reinterpret takes whole tiles");
+}
+
 bool Verifier::check(const Fill& n) {
   if (!region(n.dst, "fill") || !covers_bytes(n.dst, "fill")) return false;
   if (!expr(n.value, p_.buffers[n.dst.buffer].dtype, "the value of fill")) return false;
@@ -162,7 +180,7 @@ bool Verifier::check(const Gemm& n) {
                     name(n.c.buffer), size[2][0], size[2][1]));
   if (!gemm_types(n) || !expr(n.accumulate, DType::boolean, "accumulate of gemm")) return false;
   if (!reads(n.a.buffer) || !reads(n.b.buffer)) return false;
-  if (n.c.buffer == n.a.buffer || n.c.buffer == n.b.buffer)
+  if (const BufferId c = storage_of(p_, n.c.buffer); c == storage_of(p_, n.a.buffer) || c == storage_of(p_, n.b.buffer))
     return fail(fmt::format("gemm writes {}, which it also multiplies; use another tile", name(n.c.buffer)));
   const bool overwrites = n.accumulate->is_constant() && n.accumulate->bits == 0;
   // A condition that is not constant may be false the first time.
@@ -251,7 +269,7 @@ bool Verifier::check(const Store& n) {
 // Inside parallel, an element of a buffer that all points share may be written by one point only: its indices must name
 // the point, as far as conditions around do not.
 bool Verifier::injective(const Access& a) {
-  if (!parallel_ || private_[a.buffer]) return true;
+  if (!parallel_ || private_[storage_of(p_, a.buffer)]) return true;
   const Dependence known = dependence(a.indices) | under_;
   for (size_t i = 0; i < parallel_->vars.size(); ++i)
     if (parallel_->extents[i] > 1 && !(known >> i & 1))
@@ -271,7 +289,7 @@ bool Verifier::check(const Inline& n) {
     } else {
       const Access& a = std::get<Access>(operand);
       if (!access(a, "an operand of inline source")) return false;
-      written_[a.buffer] = 1;  // whether the text reads or writes it is the text's own matter
+      written_[storage_of(p_, a.buffer)] = 1;  // whether the text reads or writes it is the text's own matter
     }
   }
   size_t beyond = 0;

@@ -17,6 +17,7 @@ inline constexpr std::string_view kPreferWords[] = {"any", "tma", "async", "sync
 inline constexpr std::string_view kEvictionWords[] = {"normal", "first", "last"};
 inline constexpr std::string_view kSplitWords[] = {"automatic", "rows", "columns", "square"};
 inline constexpr std::string_view kForWords[] = {"serial", "unrolled", "pipelined"};
+inline constexpr std::string_view kLayoutWords[] = {"automatic", "row_major", "padded", "swizzle_32", "swizzle_64", "swizzle_128", "custom"};
 inline constexpr std::string_view kReduceWords[] = {"sum",    "prod",   "max",     "min",    "max_nan", "min_nan",
                                                     "absmax", "abssum", "bit_and", "bit_or", "bit_xor"};
 
@@ -35,6 +36,7 @@ inline std::span<const std::string_view> words(Direction) { return kDirectionWor
 inline std::span<const std::string_view> words(CopyPrefer) { return kPreferWords; }
 inline std::span<const std::string_view> words(Eviction) { return kEvictionWords; }
 inline std::span<const std::string_view> words(WarpSplit) { return kSplitWords; }
+inline std::span<const std::string_view> words(TileLayout) { return kLayoutWords; }
 inline std::span<const std::string_view> words(ForKind) { return kForWords; }
 inline std::span<const std::string_view> words(ReduceOp) { return kReduceWords; }
 

@@ -2,6 +2,7 @@
 #include "layout/address_map.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "support/round.h"
 
@@ -26,6 +27,15 @@ AddressMap rows_map(const std::vector<int64_t>& shape, int64_t element_bytes, in
   return AddressMap(shape, element_bytes, std::move(terms));
 }
 
+// Whether each n elements lie side by side, from a multiple of n on.
+bool lies_in_runs(const std::vector<int64_t>& places, int64_t n) {
+  for (size_t i = 0; i < places.size(); i++) {
+    const auto within = static_cast<int64_t>(i) % n;
+    if (within == 0 ? places[i] % n != 0 : places[i] != places[i - 1] + 1) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 AddressMap::AddressMap(std::vector<int64_t> shape, int64_t element_bytes, std::vector<AddressTerm> terms, Swizzle swizzle)
@@ -40,8 +50,21 @@ AddressMap::AddressMap(std::vector<int64_t> shape, int64_t element_bytes, std::v
   stage_stride_ = round_up(tile_bytes_, alignment_);
 }
 
+AddressMap AddressMap::custom(std::vector<int64_t> shape, int64_t element_bytes, std::vector<int64_t> places) {
+  AddressMap map(std::move(shape), element_bytes, {});
+  map.tile_bytes_ = places.empty() ? 0 : (*std::ranges::max_element(places) + 1) * element_bytes;
+  map.stage_stride_ = round_up(map.tile_bytes_, map.alignment_);
+  map.places_ = std::make_shared<const std::vector<int64_t>>(std::move(places));
+  return map;
+}
+
 int64_t AddressMap::evaluate(std::span<const int64_t> coords, int64_t stage) const {
   int64_t address = stage * stage_stride_;
+  if (places_) {
+    int64_t element = 0;
+    for (size_t d = 0; d < shape_.size(); d++) element = element * shape_[d] + coords[d];
+    return address + (*places_)[static_cast<size_t>(element)] * element_bytes_;
+  }
   for (const AddressTerm& term : terms_) {
     int64_t value = coords[static_cast<size_t>(term.dim)] / term.divisor;
     if (term.modulus != 0) value %= term.modulus;
@@ -68,6 +91,7 @@ int64_t AddressMap::vector_width(int dim, int64_t max_bytes) const {
   const int64_t limit = std::min<int64_t>(max_bytes, int64_t{1} << swizzle_.base);
   auto fits = [&](int64_t n) {
     if (n * element_bytes_ > limit || extent % n != 0) return false;
+    if (places_) return dim + 1 == static_cast<int>(shape_.size()) && lies_in_runs(*places_, n);
     bool contiguous = false;
     for (const AddressTerm& term : terms_) {
       if (shape_[static_cast<size_t>(term.dim)] == 1) continue;
@@ -93,6 +117,7 @@ AddressMap AddressMap::permute(const std::vector<int>& order) const {
 
 std::string AddressMap::text() const {
   std::string out = fmt::format("[{}]x{} (", fmt::join(shape_, ", "), element_bytes_);
+  if (places_) return out + "custom)";
   for (size_t i = 0; i < terms_.size(); i++) {
     const AddressTerm& term = terms_[i];
     out += fmt::format("{}d{}", i == 0 ? "" : " + ", term.dim);
@@ -111,6 +136,15 @@ AddressMap row_major_map(const std::vector<int64_t>& shape, int64_t element_byte
 
 AddressMap padded_map(const std::vector<int64_t>& shape, int64_t element_bytes, int64_t pad_bytes) {
   return rows_map(shape, element_bytes, (shape.empty() ? 1 : shape.back()) * element_bytes + pad_bytes);
+}
+
+AddressMap swizzled_rows_map(const std::vector<int64_t>& shape, int64_t element_bytes, int64_t row_bytes) {
+  AddressMap plain = row_major_map(shape, element_bytes);
+  if (row_bytes < kSpans[2] || !std::has_single_bit(static_cast<uint64_t>(row_bytes))) return plain;
+  const int chunk_bits = std::countr_zero(static_cast<uint64_t>(row_bytes)) - 4;
+  const Swizzle swizzle{std::min(chunk_bits, 3), 4, std::max(chunk_bits, 3)};
+  if (plain.tile_bytes() % swizzle.period() != 0) return plain;
+  return AddressMap(shape, element_bytes, plain.terms(), swizzle);
 }
 
 int64_t swizzle_span(int64_t row_bytes) {

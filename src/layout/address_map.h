@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,6 +37,9 @@ class AddressMap {
   AddressMap() = default;
   AddressMap(std::vector<int64_t> shape, int64_t element_bytes, std::vector<AddressTerm> terms, Swizzle swizzle = {});
 
+  // Each element, row-major, at its place of the list, counted in elements; no two alike.
+  static AddressMap custom(std::vector<int64_t> shape, int64_t element_bytes, std::vector<int64_t> places);
+
   const std::vector<int64_t>& shape() const { return shape_; }
   int64_t element_bytes() const { return element_bytes_; }
   const std::vector<AddressTerm>& terms() const { return terms_; }
@@ -44,6 +48,8 @@ class AddressMap {
   // Byte address of an element in slot `stage` of a ring, from the (aligned) start of slot 0.
   int64_t evaluate(std::span<const int64_t> coords, int64_t stage = 0) const;
   int64_t evaluate(std::initializer_list<int64_t> coords, int64_t stage = 0) const;
+
+  bool is_custom() const { return places_ != nullptr; }
 
   int64_t tile_bytes() const { return tile_bytes_; }      // one slot, padding included
   int64_t stage_stride() const { return stage_stride_; }  // tile_bytes rounded up to the alignment
@@ -70,6 +76,7 @@ class AddressMap {
   int64_t element_bytes_ = 1;
   std::vector<AddressTerm> terms_;
   Swizzle swizzle_;
+  std::shared_ptr<const std::vector<int64_t>> places_;  // custom
   int64_t tile_bytes_ = 0, stage_stride_ = 0, alignment_ = 16;
 };
 
@@ -80,6 +87,11 @@ AddressMap padded_map(const std::vector<int64_t>& shape, int64_t element_bytes, 
 // another (rounded up to 8 rows), pieces rows x span apart, 16-byte chunks XORed with the row: the order that TMA writes
 // with a box of `span` bytes and that wgmma reads. Dims before the last two are whole tiles. INVALID where no span divides.
 Result<AddressMap> swizzled_map(const std::vector<int64_t>& shape, int64_t element_bytes, int64_t span = 0);
+
+// Row-major, each 16-byte chunk XORed with the number of its row of `row_bytes`, as far as that is a power of two from 32 on
+// that divides the tile; plain row-major else. What a tile with views has: where a byte lies depends on its row-major place
+// alone, so that any shape and element type of the tile's bytes has the same form.
+AddressMap swizzled_rows_map(const std::vector<int64_t>& shape, int64_t element_bytes, int64_t row_bytes);
 
 // The largest of 128, 64 and 32 that divides `row_bytes`; 0 if none does.
 int64_t swizzle_span(int64_t row_bytes);

@@ -231,6 +231,43 @@ FragmentMap FragmentMap::with_shape(std::vector<int64_t> shape) const {
   return result;
 }
 
+namespace {
+
+// Elements, row-major, between neighbours along each dim.
+std::vector<int64_t> row_major_strides(const std::vector<int64_t>& shape) {
+  std::vector<int64_t> strides(shape.size(), 1);
+  for (size_t d = shape.size(); d-- > 1;) strides[d - 1] = strides[d] * shape[d];
+  return strides;
+}
+
+}  // namespace
+
+std::optional<FragmentMap> FragmentMap::reshaped(std::vector<int64_t> shape) const {
+  if (padded_shape() != shape_) return std::nullopt;
+  const std::vector<int64_t> before = row_major_strides(shape_), after = row_major_strides(shape);
+  std::vector<Digit> digits;
+  for (Digit digit : digits_) {
+    if (digit.dim < 0) {
+      digits.push_back(digit);
+      continue;
+    }
+    int64_t step = digit.stride * before[static_cast<size_t>(digit.dim)], left = digit.extent;
+    for (size_t d = shape.size(); d-- > 0 && left > 1;) {
+      const int64_t reach = after[d] * shape[d];
+      if (step >= reach) continue;
+      const int64_t part = std::min(left, reach / step);
+      if (step % after[d] != 0 || reach % step != 0 || left % part != 0) return std::nullopt;
+      digits.push_back({digit.place, part, static_cast<int>(d), step / after[d]});
+      step *= part;
+      left /= part;
+    }
+    if (left > 1) return std::nullopt;
+  }
+  FragmentMap map(std::move(shape), std::move(digits));
+  if (!map.is_valid() || map.padded_shape() != map.shape()) return std::nullopt;
+  return map;
+}
+
 std::optional<RefinedPair> refine(const FragmentMap& a, const FragmentMap& b) {
   RefinedPair pair{a.register_digits(), b.register_digits(), a.thread_digits(), b.thread_digits()};
   if (!split_common(pair.a_registers, pair.b_registers)) return std::nullopt;

@@ -112,6 +112,10 @@ class FragmentMap {
   // The same digits for another logical shape (no larger than what the digits cover).
   FragmentMap with_shape(std::vector<int64_t> shape) const;
 
+  // The same elements, row-major, under another shape of as many; nothing where a digit crosses the border of a new dim, or
+  // where the map holds more than the shape. Registers and threads keep their elements.
+  std::optional<FragmentMap> reshaped(std::vector<int64_t> shape) const;
+
   std::string text() const;  // "[16, 8] register(2:d1*1 2:d0*8) lane(4:d1*2 8:d0*1)"; rep and part for -1 and -2
   friend bool operator==(const FragmentMap&, const FragmentMap&) = default;
 

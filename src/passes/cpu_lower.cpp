@@ -61,8 +61,12 @@ void CpuLowering::tile(BufferId id) {
   const Buffer& b = program_.buffer(id);
   if (b.scope != Scope::shared && b.scope != Scope::fragment) return;
   if (kernel_.scratch.count(id)) return;
-  int64_t bytes = dtype_bytes(b.dtype);
-  for (Expr e : b.shape) bytes *= e->as_int();
+  if (b.view_of != kNoBuffer) {
+    tile(b.view_of);
+    kernel_.scratch[id] = kernel_.scratch.at(b.view_of);
+    return;
+  }
+  const int64_t bytes = ir::tile_bytes(b);
   kernel_.scratch[id] = kernel_.tile_bytes;
   kernel_.tile_bytes = round_up(kernel_.tile_bytes + bytes, kLine);
 }
@@ -122,6 +126,7 @@ Status CpuLowering::lower(const StmtPtr& stmt, Out& out) {
           [&](const Fill& n) { return lower_fill(n, out); },
           [&](const Gemm& n) { return lower_gemm(n, out); },
           [&](const Reduce& n) { return lower_reduce(n, out); },
+          [&](const Reinterpret&) { return refused("a change of a fragment's shape, which a CPU does not need,"); },
           [&](const Parallel& n) { return lower_parallel(n, out); },
           [&](const For& n) { return lower_for(stmt, n, out); },
           [&](const If& n) { return lower_if(n, out); },

@@ -101,7 +101,7 @@ Status CpuLowering::lower_copy(const Copy& copy, Out& out) {
   const bool from_global = src.scope == Scope::global;
   const Clip from = clip(copy.src, from_global ? copy.valid : std::vector<Expr>{});
   const Clip to = clip(copy.dst, from_global ? std::vector<Expr>{} : copy.valid);
-  if (copy.src.buffer == copy.dst.buffer && !from_global) {
+  if (storage_of(program_, copy.src.buffer) == storage_of(program_, copy.dst.buffer) && !from_global) {
     // Within one tile all is read before anything is written.
     std::vector<int64_t> extents;
     for (int64_t e : copy.src.extents) extents.push_back(e);

@@ -17,7 +17,9 @@ bool is_16_bit_float(DType d) { return d == DType::f16 || d == DType::bf16; }
 int64_t rows_of(const Region& r) { return r.extents[r.extents.size() - 2]; }
 int64_t columns_of(const Region& r) { return r.extents.back(); }
 
-bool overlaps(const Region& a, const Region& b) { return a.buffer == b.buffer; }
+bool overlaps(const Program& program, const Region& a, const Region& b) {
+  return storage_of(program, a.buffer) == storage_of(program, b.buffer);
+}
 
 }  // namespace
 
@@ -87,8 +89,8 @@ Status CpuLowering::lower_gemm(const Gemm& original, Out& out) {
     if (g.tf32) *operand = converted(*operand, DType::tf32, out);
   const DType in = g.tf32 ? DType::f32 : gemm_operand_dtype(dtype(g.a), dtype(g.b)), sum = dtype(g.c);
   // The product writes while it reads: an operand in c's own tile is taken aside.
-  if (overlaps(g.a, g.c)) g.a = converted(g.a, dtype(g.a), out);
-  if (overlaps(g.b, g.c)) g.b = converted(g.b, dtype(g.b), out);
+  if (overlaps(program_, g.a, g.c)) g.a = converted(g.a, dtype(g.a), out);
+  if (overlaps(program_, g.b, g.c)) g.b = converted(g.b, dtype(g.b), out);
   const bool floats = (in == DType::f32 || is_16_bit_float(in)) && (sum == DType::f32 || is_16_bit_float(sum));
   if (!floats && !(in == DType::int8 && dtype(g.a) == in && dtype(g.b) == in && sum == DType::int32)) {
     if (!gemm_takes(in, sum))
@@ -115,7 +117,7 @@ bool CpuLowering::used_outside(const For& loop, BufferId buffer) {
     int uses = 0;
     for_each_stmt(block, [&](const Stmt& s) {
       if (std::holds_alternative<Alloc>(s.node)) return;
-      for (const BufferUse& use : buffer_uses(s)) uses += use.buffer == buffer;
+      for (const BufferUse& use : buffer_uses(s)) uses += storage_of(program_, use.buffer) == storage_of(program_, buffer);
     });
     return uses;
   };
@@ -185,7 +187,8 @@ const Gemm* CpuLowering::only_product(const For& loop) {
   if (!accumulate->is_constant() || accumulate->as_int() == 0) return nullptr;
   for (Expr e : gemm->c.offsets)
     if (uses_var(e, loop.var)) return nullptr;
-  const BufferId a = gemm->a.buffer, b = gemm->b.buffer, c = gemm->c.buffer;
+  const auto tile_of = [&](const Region& r) { return storage_of(program_, r.buffer); };
+  const BufferId a = tile_of(gemm->a), b = tile_of(gemm->b), c = tile_of(gemm->c);
   if (a == b || a == c || b == c || used_outside(loop, a) || used_outside(loop, b)) return nullptr;
   return gemm;
 }
@@ -239,10 +242,10 @@ bool CpuLowering::keeps_its_points(const Parallel& parallel, BufferId tile, cons
 
 // Whether no statement of the block can tell what rows and columns of the product beyond its operands' tensors hold.
 bool CpuLowering::stays_inside(const Block& block, const Gemm& gemm, const Source& a, const Source& b) {
-  const BufferId c = gemm.c.buffer;
+  const BufferId c = storage_of(program_, gemm.c.buffer);
   return std::all_of(block.begin(), block.end(), [&](const StmtPtr& s) {
     const std::vector<BufferUse> uses = buffer_uses_deep(*s);
-    if (std::none_of(uses.begin(), uses.end(), [&](const BufferUse& use) { return use.buffer == c; })) return true;
+    if (std::none_of(uses.begin(), uses.end(), [&](const BufferUse& use) { return storage_of(program_, use.buffer) == c; })) return true;
     if (std::holds_alternative<Alloc>(s->node) || std::holds_alternative<Fill>(s->node)) return true;
     if (const auto* other = std::get_if<Gemm>(&s->node)) return other == &gemm;
     if (const auto* loop = std::get_if<For>(&s->node)) return stays_inside(loop->body, gemm, a, b);

@@ -28,12 +28,17 @@ Hints for_target(const Hints& hints, const Target& target) {
   return out;
 }
 
-void collect(const Kernel& kernel, std::vector<HintOutcome>& out) {
+void collect(const Program& program, const Kernel& kernel, std::vector<HintOutcome>& out) {
   for (const Hint& h : kernel.hints.all) out.push_back({Of::kernel, h.kind, 0, 0, h.value, h.must, false, {}});
   for_each_stmt(kernel.body, [&](const Stmt& s) {
     const auto asked = [&](Of of, int64_t value, bool must) {
       out.push_back({of, {}, s.ordinal, s.location, value, must, false, {}});
     };
+    const auto* alloc = std::get_if<Alloc>(&s.node);
+    if (const LayoutHint* hint = alloc ? &program.buffer(alloc->buffer).layout : nullptr; hint && hint->kind != TileLayout::automatic) {
+      asked(Of::layout, static_cast<int64_t>(hint->kind), hint->must);
+      out.back().tile = alloc->buffer;
+    }
     const auto* loop = std::get_if<For>(&s.node);
     if (loop && loop->kind == ForKind::pipelined && loop->stages > 0) asked(Of::stages, loop->stages, false);
     if (const auto* copy = std::get_if<Copy>(&s.node)) {
@@ -53,6 +58,7 @@ std::string why_not_on_cpu(const HintOutcome& h) {
     case Of::prefer: return h.asked == static_cast<int64_t>(CopyPrefer::sync) ? "" : "a CPU has no copy engine";
     case Of::eviction: return "a CPU's copies carry no eviction priority";
     case Of::split: return "one thread of a CPU runs the whole block";
+    case Of::layout: return h.asked == static_cast<int64_t>(TileLayout::row_major) ? "" : "a CPU's tiles are row-major: its caches have no banks";
     case Of::kernel: break;
   }
   switch (h.kind) {
@@ -106,6 +112,7 @@ std::string why_not_on_gpu(const HintOutcome& h, const KernelPlan& plan, const K
     case Of::prefer: return why_not_prefer(h, plan);
     case Of::eviction: return "copies of this version carry no eviction priority";
     case Of::split: return why_not_split(h, plan);
+    case Of::layout: return plan.not_placed.count(h.tile) ? plan.not_placed.at(h.tile) : "";
     case Of::kernel: break;
   }
   const int64_t threads = plan.threads + (plan.roles.on ? 128 : 0);
@@ -149,6 +156,7 @@ std::string text_of(const HintOutcome& hint) {
     case Of::prefer: return fmt::format("prefer {}", word(static_cast<CopyPrefer>(hint.asked)));
     case Of::eviction: return fmt::format("evict {}", word(static_cast<Eviction>(hint.asked)));
     case Of::split: return fmt::format("split {}", word(static_cast<WarpSplit>(hint.asked)));
+    case Of::layout: return fmt::format("layout {}", word(static_cast<TileLayout>(hint.asked)));
     case Of::kernel: break;
   }
   return fmt::format("{} {}", hint_row(hint.kind)->name, hint.asked);
@@ -159,7 +167,7 @@ Result<Module> take_hints(Module module, const PassContext& context) {
   for (size_t k = 0; k < module.program.kernels.size(); ++k) {
     Kernel& kernel = module.program.kernels[k];
     kernel.hints = for_target(kernel.hints, context.target);
-    collect(kernel, module.plans[k].hints);
+    collect(module.program, kernel, module.plans[k].hints);
   }
   return module;
 }

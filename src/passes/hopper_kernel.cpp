@@ -301,6 +301,12 @@ void Lower::declare_shared(BufferId tile) {
   lowered_[tile] = scratch(b.dtype, map.bytes(b.stages) / dtype_bytes(b.dtype), "tile");
   program().buffers[lowered_[tile]].alignment = map.alignment();
   plan_.flat[tile] = lowered_[tile];
+  for (BufferId view : views_of(program(), tile)) {
+    if (!plan_.shared.count(view)) continue;
+    const DType dtype = program().buffer(view).dtype;
+    lowered_[view] = scratch(dtype, plan_.shared.at(view).bytes(b.stages) / dtype_bytes(dtype), "view");
+    program().buffers[lowered_[view]].view_of = lowered_[tile];
+  }
 }
 
 BufferId Lower::staging_tile(DType dtype, const std::vector<int64_t>& shape) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "ir/semantics.h"
 #include "ir/visit.h"
 #include "layout/fragment_builders.h"
 #include "layout/reduce_plan.h"
@@ -62,6 +63,7 @@ class Inference {
       if (const auto* p = std::get_if<Parallel>(&s.node)) changed |= through_loop(s.ordinal, *p);
       if (const auto* r = std::get_if<Reduce>(&s.node)) changed |= through_reduce(*r);
       if (const auto* c = std::get_if<Copy>(&s.node)) changed |= through_copy(*c);
+      if (const auto* r = std::get_if<Reinterpret>(&s.node)) changed |= through_reinterpret(*r);
     });
     return changed;
   }
@@ -161,6 +163,16 @@ class Inference {
     return false;
   }
 
+  // Elements of one size stay where they are if the map has a form in the other shape.
+  bool through_reinterpret(const Reinterpret& r) {
+    const BufferId a = r.src.buffer, b = r.dst.buffer;
+    if (dtype_bytes(program_.buffer(a).dtype) != dtype_bytes(program_.buffer(b).dtype) || known(a) == known(b)) return false;
+    const BufferId from = known(a) ? a : b, to = known(a) ? b : a;
+    if (plan_.partial.count(to)) return false;
+    const auto map = plan_.fragments.at(from).completed().reshaped(constant_shape(program_.buffer(to)));
+    return map && assign(to, *map);
+  }
+
   // An operand in registers, else the largest free fragment; false when none is free.
   bool place_free() {
     bool placed = false;
@@ -239,20 +251,63 @@ class Inference {
     for_each_stmt(kernel_.body, [&](const Stmt& s) {
       const auto* a = std::get_if<Alloc>(&s.node);
       if (!a || program_.buffer(a->buffer).scope != Scope::shared) return;
-      const Buffer& b = program_.buffer(a->buffer);
-      const auto shape = constant_shape(b);
-      const int64_t bytes = dtype_bytes(b.dtype);
-      AddressMap map = row_major_map(shape, bytes);
-      if (of_roles.count(a->buffer)) {
-        if (const auto swizzled = swizzled_map(shape, bytes, 128)) map = *swizzled;
-      } else if (matrices.count(a->buffer)) {
-        const auto swizzled = swizzled_map(shape, bytes);
-        // A pitch of an odd number of 16-byte chunks keeps eight rows on different banks.
-        if (swizzled) map = *swizzled;
-        else map = padded_map(shape, bytes, (shape.back() * bytes / 16) % 2 == 0 ? 16 : 0);
-      }
-      plan_.shared.emplace(a->buffer, map);
+      if (const auto views = views_of(program_, a->buffer); !views.empty()) return place_views(a->buffer, views, matrices);
+      plan_.shared.emplace(a->buffer, tile_map(a->buffer, of_roles.count(a->buffer) != 0, matrices.count(a->buffer) != 0));
     });
+  }
+
+  AddressMap tile_map(BufferId tile, bool of_roles, bool matrix) {
+    const Buffer& b = program_.buffer(tile);
+    const auto shape = constant_shape(b);
+    const int64_t bytes = dtype_bytes(b.dtype);
+    if (b.layout.kind != TileLayout::automatic) {
+      if (auto asked = asked_map(b)) return std::move(*asked);
+      else plan_.not_placed[tile] = asked.error().message;
+    }
+    if (of_roles) {
+      if (const auto swizzled = swizzled_map(shape, bytes, 128)) return *swizzled;
+    } else if (matrix) {
+      if (const auto swizzled = swizzled_map(shape, bytes)) return *swizzled;
+      // A pitch of an odd number of 16-byte chunks keeps eight rows on different banks.
+      return padded_map(shape, bytes, (shape.back() * bytes / 16) % 2 == 0 ? 16 : 0);
+    }
+    return row_major_map(shape, bytes);
+  }
+
+  // The layout that the program asks for, or why the tile cannot have it.
+  Result<AddressMap> asked_map(const Buffer& b) {
+    const auto shape = constant_shape(b);
+    const int64_t bytes = dtype_bytes(b.dtype);
+    switch (b.layout.kind) {
+      case TileLayout::padded: return padded_map(shape, bytes, 16);
+      case TileLayout::swizzle_32: return swizzled_map(shape, bytes, 32);
+      case TileLayout::swizzle_64: return swizzled_map(shape, bytes, 64);
+      case TileLayout::swizzle_128: return swizzled_map(shape, bytes, 128);
+      case TileLayout::custom: {
+        TILERT_ASSIGN(std::vector<int64_t> places, layout_places(program_, b));
+        return AddressMap::custom(shape, bytes, std::move(places));
+      }
+      case TileLayout::automatic:
+      case TileLayout::row_major: break;
+    }
+    return row_major_map(shape, bytes);
+  }
+
+  // A tile and its views: one order of bytes, by the rows of the one that a product reads, or as the program asks.
+  void place_views(BufferId tile, std::vector<BufferId> all, const std::set<BufferId>& matrices) {
+    all.push_back(tile);
+    const Buffer& b = program_.buffer(tile);
+    const auto row_bytes_of = [&](BufferId id) { return program_.buffer(id).shape.back()->as_int() * dtype_bytes(program_.buffer(id).dtype); };
+    int64_t row_bytes = 0;
+    for (BufferId id : all)
+      if (matrices.count(id)) row_bytes = row_bytes_of(id);
+    const int64_t span = b.layout.kind == TileLayout::swizzle_32 ? 32 : b.layout.kind == TileLayout::swizzle_64 ? 64 : b.layout.kind == TileLayout::swizzle_128 ? 128 : 0;
+    if (b.layout.kind == TileLayout::row_major) row_bytes = 0;
+    else if (span != 0 && row_bytes_of(tile) == span) row_bytes = span;
+    else if (b.layout.kind != TileLayout::automatic)
+      plan_.not_placed[tile] = "its views show row-major bytes: row_major, or a swizzle of as many bytes as its rows have";
+    for (BufferId id : all)
+      plan_.shared.emplace(id, swizzled_rows_map(constant_shape(program_.buffer(id)), dtype_bytes(program_.buffer(id).dtype), row_bytes));
   }
 
   std::vector<StmtPtr> gemm_stmts() const {

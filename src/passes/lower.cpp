@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/visit.h"
+#include "passes/region.h"
 
 namespace tilert::passes {
 
@@ -199,6 +200,14 @@ Access Lower::shared_access(BufferId tile, const std::vector<Expr>& coordinates)
   // A staged tile's first coordinate is its slot.
   const size_t staged = coordinates.size() - map.shape().size();
   Expr bytes = staged ? arith::mul(arena(), coordinates[0], map.stage_stride()) : index(0);
+  if (map.is_custom()) {
+    const LayoutHint& layout = program().buffer(tile).layout;
+    std::unordered_map<VarId, Expr> at;
+    for (size_t d = 0; d < layout.vars.size(); ++d) at[layout.vars[d]] = coordinates[d + staged];
+    const int64_t unit = map.element_bytes();
+    const Expr start = arith::floordiv(arena(), bytes, unit);  // slots are multiples of 128 bytes apart
+    return Access{lowered_.at(tile), {simplify(arith::add(arena(), start, substitute(arena(), layout.place, at)))}};
+  }
   for (const AddressTerm& t : map.terms()) {
     Expr piece = arith::floordiv(arena(), coordinates[static_cast<size_t>(t.dim) + staged], t.divisor);
     if (t.modulus > 0) piece = arith::mod(arena(), piece, t.modulus);
@@ -246,23 +255,6 @@ Status Lower::kernel(Kernel& kernel) {
   blocks_.clear();
   kernel.body = std::move(body);
   return {};
-}
-
-// Whether the statement writes every element of the fragment, and reads none.
-static bool overwrites(const Program& program, const Stmt& s, BufferId fragment) {
-  const auto whole = [&](const Region& r) {
-    if (r.buffer != fragment) return false;
-    const Buffer& b = program.buffer(fragment);
-    for (size_t d = 0; d < r.extents.size(); ++d)
-      if (b.shape[d]->as_int() != r.extents[d]) return false;
-    return true;
-  };
-  if (const auto* fill = std::get_if<Fill>(&s.node)) return whole(fill->dst);
-  if (const auto* copy = std::get_if<Copy>(&s.node)) return whole(copy->dst) && copy->src.buffer != fragment;
-  if (const auto* gemm = std::get_if<Gemm>(&s.node))
-    return whole(gemm->c) && gemm->accumulate->is_constant() && !gemm->accumulate->bits;
-  if (const auto* reduce = std::get_if<Reduce>(&s.node)) return whole(reduce->dst) && !reduce->accumulate;
-  return false;
 }
 
 Status Lower::block(const Block& in) {
@@ -322,6 +314,7 @@ Status Lower::statement(const StmtPtr& s) {
           [&](const Fill& f) { return fill(*s, f); },
           [&](const Gemm& g) { return gemm(*s, g); },
           [&](const Reduce& r) { return reduce(*s, r); },
+          [&](const Reinterpret& r) { return reinterpret(r); },
           [&](const Parallel& p) { return parallel(*s, p); },
           [&](const For& f) -> Status {
             For loop = f;

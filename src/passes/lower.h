@@ -86,7 +86,7 @@ class Lower {
   // The same element of a row-major copy of `shape_of` in the flat buffer `flat`.
   ir::Access flat_access(ir::BufferId flat, ir::BufferId shape_of, const std::vector<ir::Expr>& indices);
   int64_t shared_vector_width(ir::BufferId tile) const;  // elements along the innermost dim
-  bool same_memory(ir::BufferId a, ir::BufferId b) const;
+  bool same_memory(ir::BufferId a, ir::BufferId b) const;  // or may be
   void move(ir::Access dst, ir::Access src, int64_t count);  // in accesses of at most 16 bytes
   void call(ir::Primitive primitive, std::vector<ir::CallArg> args) { emit(ir::Call{primitive, std::move(args)}); }
   // A fragment to a row-major flat buffer and back.
@@ -112,6 +112,7 @@ class Lower {
   Status packed_fill(const ir::Fill& fill, ir::Expr value);
   Status gemm(const ir::Stmt& stmt, const ir::Gemm& gemm);
   Status reduce(const ir::Stmt& stmt, const ir::Reduce& reduce);
+  Status reinterpret(const ir::Reinterpret& reinterpret);
   // A fragment, converted to `map` (itself where it has that map already); through shared memory where threads differ.
   ir::BufferId completed(ir::BufferId parts);  // of an unfinished sum
   Result<ir::BufferId> converted(ir::BufferId fragment, const FragmentMap& map);

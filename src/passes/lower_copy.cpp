@@ -95,7 +95,7 @@ Status Lower::copy(const Stmt& s, const Copy& c) {
   bounds.safe = c.safe;
   const bool by_fragment = loop.fragment != kNoBuffer && !writes_own_storage(program(), loop.loop);
   const FragmentMap map = by_fragment ? fragment_map(loop.fragment) : loop_map(loop.loop);
-  if (src.scope == Scope::shared && dst.scope == Scope::shared && c.src.buffer == c.dst.buffer) {
+  if (src.scope == Scope::shared && dst.scope == Scope::shared && same_memory(c.src.buffer, c.dst.buffer)) {
     // The source is read before the destination is written, by all threads.
     const BufferId through = new_fragment(src.dtype, map, "through");
     Parallel read_all = loop.loop, write_all = loop.loop;

@@ -60,7 +60,7 @@ struct RingPlan {
 
 // What the program asked of the compiler, and what came of it (passes/hints.h).
 struct HintOutcome {
-  enum class Of : uint8_t { kernel, stages, prefer, eviction, split } of = Of::kernel;
+  enum class Of : uint8_t { kernel, stages, prefer, eviction, split, layout } of = Of::kernel;
   ir::HintKind kind{};        // of == kernel
   uint32_t ordinal = 0;       // of the loop, copy or product
   uint32_t location = 0;
@@ -68,6 +68,7 @@ struct HintOutcome {
   bool must = false;
   bool taken = false;
   std::string reason;         // why not
+  ir::BufferId tile = ir::kNoBuffer;  // layout
 };
 
 // How a copy is made, by its ordinal.
@@ -89,6 +90,7 @@ struct KernelPlan {
   int threads = 128;
   std::map<ir::BufferId, FragmentMap> fragments;
   std::map<ir::BufferId, AddressMap> shared;
+  std::map<ir::BufferId, std::string> not_placed;  // shared tiles whose layout is not the one asked for, and why
   std::map<uint32_t, GemmPlan> gemms;       // by ordinal
   std::map<uint32_t, FragmentMap> loops;    // element-wise loops, by ordinal
   std::map<uint32_t, RingPlan> rings;       // by ordinal

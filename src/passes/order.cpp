@@ -13,6 +13,7 @@
 #include "passes/select.h"
 #include "passes/shared_plan.h"
 #include "passes/structure.h"
+#include "passes/views.h"
 #include "support/immortal.h"
 
 namespace tilert::passes {
@@ -25,6 +26,7 @@ const std::vector<Pass>& gpu_passes() {
       {"expand", expand, Stage::specialized},
       {"select", select, Stage::specialized},
       {"structure", structure, Stage::specialized},
+      {"split_views", split_views, Stage::specialized},
       {"plan_roles", plan_roles, Stage::specialized},
       {"bound_registers", bound_registers, Stage::specialized},
       {"partial_sums", partial_sums, Stage::specialized},

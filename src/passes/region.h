@@ -17,11 +17,25 @@ inline bool is_whole(const ir::Program& program, const ir::Region& region) {
   return true;
 }
 
-// Two global buffers may be the same memory when they are views of one parameter or both may alias.
+// Two global buffers may be the same memory when they are views of one parameter or both may alias; two tiles are when one
+// holds the other's elements.
 inline bool may_overlap(const ir::Program& program, ir::BufferId a, ir::BufferId b) {
   const ir::Buffer &x = program.buffer(a), &y = program.buffer(b);
-  return a == b || (x.scope == ir::Scope::global && y.scope == ir::Scope::global &&
-                    (x.parameter == y.parameter || (x.may_alias && y.may_alias)));
+  return ir::storage_of(program, a) == ir::storage_of(program, b) ||
+         (x.scope == ir::Scope::global && y.scope == ir::Scope::global &&
+          (x.parameter == y.parameter || (x.may_alias && y.may_alias)));
+}
+
+// Whether the statement writes every element of the fragment, and reads none.
+inline bool overwrites(const ir::Program& program, const ir::Stmt& s, ir::BufferId fragment) {
+  const auto whole = [&](const ir::Region& r) { return r.buffer == fragment && is_whole(program, r); };
+  if (const auto* fill = std::get_if<ir::Fill>(&s.node)) return whole(fill->dst);
+  if (const auto* copy = std::get_if<ir::Copy>(&s.node)) return whole(copy->dst) && copy->src.buffer != fragment;
+  if (const auto* gemm = std::get_if<ir::Gemm>(&s.node))
+    return whole(gemm->c) && gemm->accumulate->is_constant() && !gemm->accumulate->bits;
+  if (const auto* reduce = std::get_if<ir::Reduce>(&s.node)) return whole(reduce->dst) && !reduce->accumulate;
+  if (const auto* made = std::get_if<ir::Reinterpret>(&s.node)) return whole(made->dst);
+  return false;
 }
 
 // Whether the block waits for what other blocks write: nothing behind an acquire may be read before it.

@@ -143,14 +143,20 @@ class RingRewriter {
     return body;
   }
 
+  BufferId tile_of(const StmtPtr& copy) const { return storage_of(program_, std::get<Copy>(copy->node).dst.buffer); }
+
   // Gives each ring buffer its leading dim; returns their declarations, taken out of the loop where they stood in it.
   Block stage_buffers(const Ring& ring, Block& rest) {
     Block hoisted;
     for (const StmtPtr& s : ring.copies) {
-      const BufferId id = std::get<Copy>(s->node).dst.buffer;
-      Buffer& b = program_.buffers[id];
-      b.shape.insert(b.shape.begin(), arena_.index(ring.stages));
-      b.stages = ring.stages;
+      const BufferId id = tile_of(s);
+      std::vector<BufferId> all = views_of(program_, id);
+      all.push_back(id);
+      for (BufferId one : all) {
+        Buffer& b = program_.buffers[one];
+        b.shape.insert(b.shape.begin(), arena_.index(ring.stages));
+        b.stages = ring.stages;
+      }
       const auto inside = std::find_if(rest.begin(), rest.end(), [&](const StmtPtr& r) {
         const auto* a = std::get_if<Alloc>(&r->node);
         return a && a->buffer == id;
@@ -166,7 +172,7 @@ class RingRewriter {
   Block use_slots(const Ring& ring, const Block& body, Expr slot) {
     const auto staged = [&](BufferId id) {
       return std::any_of(ring.copies.begin(), ring.copies.end(),
-                         [&](const StmtPtr& s) { return std::get<Copy>(s->node).dst.buffer == id; });
+                         [&](const StmtPtr& s) { return tile_of(s) == storage_of(program_, id); });
     };
     const auto region = [&](Region& r) { if (r.buffer != kNoBuffer && staged(r.buffer)) add_slot(r, slot); };
     const auto access = [&](Access& a) {

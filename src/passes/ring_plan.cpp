@@ -24,12 +24,13 @@ bool depends_on_body(Expr e, const LoopFacts& facts) {
   return found;
 }
 
-int count_uses(const Block& block, BufferId buffer) {
+// Uses of a tile and its views.
+int count_uses(const Program& program, const Block& block, BufferId tile) {
   int uses = 0;
   for_each_stmt(block, [&](const Stmt& s) {
     if (std::holds_alternative<Alloc>(s.node)) return;
     for (const BufferUse& use : buffer_uses(s))
-      if (use.buffer == buffer) ++uses;
+      if (storage_of(program, use.buffer) == tile) ++uses;
   });
   return uses;
 }
@@ -48,6 +49,7 @@ std::string why_not_ahead(const Program& program, const Kernel& kernel, const Fo
                           const LoopFacts& facts, int64_t min_bytes) {
   const auto& copy = std::get<Copy>(loop.body[position]->node);
   const Buffer &src = program.buffer(copy.src.buffer), &dst = program.buffer(copy.dst.buffer);
+  const BufferId tile = storage_of(program, copy.dst.buffer);
   if (src.scope != Scope::global || dst.scope != Scope::shared) return "not a copy from global to shared memory";
   if (src.dtype != dst.dtype) return "the copy casts";
   if (dtype_is_packed(src.dtype)) return "its elements share bytes, and have their own in the tile";
@@ -62,12 +64,12 @@ std::string why_not_ahead(const Program& program, const Kernel& kernel, const Fo
   for (size_t i = 0; i < loop.body.size(); ++i) {
     for (const BufferUse& use : buffer_uses_deep(*loop.body[i])) {
       if (use.write && may_overlap(program, use.buffer, copy.src.buffer)) return "the loop writes its source";
-      if (use.buffer != copy.dst.buffer || i == position || std::holds_alternative<Alloc>(loop.body[i]->node)) continue;
+      if (storage_of(program, use.buffer) != tile || i == position || std::holds_alternative<Alloc>(loop.body[i]->node)) continue;
       if (use.write) return "the loop writes its tile besides";
       if (i < position) return "its tile is read before it is filled";
     }
   }
-  if (count_uses(loop.body, copy.dst.buffer) != count_uses(kernel.body, copy.dst.buffer))
+  if (count_uses(program, loop.body, tile) != count_uses(program, kernel.body, tile))
     return "its tile is used outside the loop";
   return {};
 }
@@ -80,13 +82,6 @@ LoopFacts collect(const For& loop) {
     if (const auto* atomic = std::get_if<Atomic>(&s.node)) facts.defined.insert(atomic->old);
   });
   return facts;
-}
-
-int64_t tile_bytes(const Program& program, BufferId id) {
-  const Buffer& b = program.buffer(id);
-  int64_t bytes = dtype_bytes(b.dtype);
-  for (Expr e : b.shape) bytes *= e->as_int();
-  return bytes;
 }
 
 // Depth when the program names none: three slots, less where they would not fit beside the rest.
@@ -117,7 +112,7 @@ RingPlan plan_loop(const Module& module, const Kernel& kernel, const For& loop, 
     const std::string reason = why_not_ahead(program, kernel, loop, i, facts, 4);
     if (reason.empty()) {
       plan.copies.push_back(loop.body[i]->ordinal);
-      ring_bytes += tile_bytes(program, copy->dst.buffer);
+      ring_bytes += tile_bytes(program.buffer(copy->dst.buffer));
     } else if (plan.reason.empty()) {
       plan.reason = fmt::format("operation {}: {}", loop.body[i]->ordinal, reason);
     }
@@ -127,7 +122,7 @@ RingPlan plan_loop(const Module& module, const Kernel& kernel, const For& loop, 
     if (const auto* a = std::get_if<Alloc>(&s.node)) all.insert(a->buffer);
   });
   for (BufferId id : all)
-    if (program.buffer(id).scope == Scope::shared) other_bytes += tile_bytes(program, id);
+    if (program.buffer(id).scope == Scope::shared) other_bytes += tile_bytes(program.buffer(id));
   other_bytes -= ring_bytes;
   const int64_t limit = context.device.shared_bytes;
   const int fitting = recommended_stages(ring_bytes, other_bytes, limit);

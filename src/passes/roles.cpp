@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "ir/visit.h"
+#include "ir/words.h"
 #include "layout/fragment_builders.h"
 #include "passes/hints.h"
 #include "passes/region.h"
@@ -137,6 +138,9 @@ class RolePlanner {
     if (is_touched(s, c.src.buffer, true)) return "the kernel writes its source";
     if (c.prefer == CopyPrefer::sync || (c.prefer == CopyPrefer::async && c.must)) return "it is asked to be made another way";
     if (!is_whole(program_, c.dst) || dst.shape.size() != 2) return "it fills a part of its tile";
+    if (const TileLayout asked = dst.layout.kind; asked != TileLayout::automatic && asked != TileLayout::swizzle_128)
+      return fmt::format("its tile is asked to be {}, and the tensor copy engine writes swizzle_128 for products", word(asked));
+    if (dst.view_of != kNoBuffer || !views_of(program_, c.dst.buffer).empty()) return "its tile has views, whose rows are others";
     const std::string reason = engine_takes(c.src);
     if (!reason.empty()) return reason;
     const int64_t rows = c.dst.extents[0], row_bytes = c.dst.extents[1] * dtype_bytes(dst.dtype);

@@ -53,14 +53,19 @@ int recommend_threads(const Program& program, const Kernel& kernel, const std::v
   return threads;
 }
 
-bool operand_by_ldmatrix(const Program& program, const Region& region, const Atom& atom, DType operand, bool k_major) {
+bool operand_by_ldmatrix(const Program& program, const Region& region, DType operand, bool k_major) {
   const Buffer& b = program.buffer(region.buffer);
   if (b.scope != Scope::shared || b.dtype != operand) return false;
   if (dtype_bits(operand) != 16 && !k_major) return false;  // transposing loads move 16-bit elements
   const int64_t chunk = 16 / dtype_bytes(operand);
   const Expr offset = region.offsets.back();
-  (void)atom;
-  return region.extents.back() % chunk == 0 && offset->is_constant() && offset->as_int() % chunk == 0;
+  if (b.layout.kind == TileLayout::custom) {
+    const auto places = layout_places(program, b);
+    std::vector<int64_t> shape;
+    for (Expr e : b.shape) shape.push_back(e->as_int());
+    if (!places || AddressMap::custom(shape, dtype_bytes(b.dtype), *places).vector_width(static_cast<int>(shape.size()) - 1) < chunk) return false;
+  }
+  return b.shape.back()->as_int() % chunk == 0 && region.extents.back() % chunk == 0 && offset->is_constant() && offset->as_int() % chunk == 0;
 }
 
 // Rows to warps while a warp keeps at least one atom; a product whose left side is a fragment, or whose result is reduced
@@ -130,8 +135,8 @@ Result<GemmPlan> plan_gemm(const Program& program, const Kernel& kernel, const P
   plan.warps_m = static_cast<int>(grid.m);
   plan.warps_n = static_cast<int>(grid.n);
   const bool fits = exact(atom_counts(*plan.atom, m, n, plan.k, grid), *plan.atom, grid, plan);
-  plan.a_ldmatrix = fits && operand_by_ldmatrix(program, gemm.a, *plan.atom, operand, !gemm.trans_a);
-  plan.b_ldmatrix = fits && operand_by_ldmatrix(program, gemm.b, *plan.atom, operand, gemm.trans_b);
+  plan.a_ldmatrix = fits && operand_by_ldmatrix(program, gemm.a, operand, !gemm.trans_a);
+  plan.b_ldmatrix = fits && operand_by_ldmatrix(program, gemm.b, operand, gemm.trans_b);
   return plan;
 }
 

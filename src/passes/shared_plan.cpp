@@ -53,17 +53,17 @@ class Lifetimes {
 
  private:
   void declare(BufferId id, int at) {
-    if (program_.buffer(id).scope != Scope::shared) return;
+    if (program_.buffer(id).scope != Scope::shared || program_.buffer(id).view_of != kNoBuffer) return;
     const Buffer& b = program_.buffer(id);
     lives_[id] = Life{id, at, at, shared_bytes(b), 0, std::max(kAlignment, b.alignment)};
   }
   void touch(BufferId id, int at) {
-    const auto found = lives_.find(id);
+    const auto found = lives_.find(storage_of(program_, id));
     if (found != lives_.end()) found->second.last = std::max(found->second.last, at);
   }
   void stretch(const Stmt& loop, int begin, int end) {
     for (const BufferUse& use : buffer_uses_deep(loop)) {
-      const auto found = lives_.find(use.buffer);
+      const auto found = lives_.find(storage_of(program_, use.buffer));
       if (found != lives_.end() && found->second.first < begin) touch(use.buffer, end);
     }
   }
@@ -124,7 +124,10 @@ Result<Module> plan_shared(Module module, const PassContext& context) {
       return make_error(Code::kUnsupported,
                         "kernel '{}' needs {} bytes of shared memory a block, and {} has {}: use smaller tiles or fewer stages",
                         module.program.kernels[k].name, total, context.target.text, context.device.shared_bytes);
-    for (const Life& life : lives) module.program.buffers[life.buffer].byte_offset = life.offset;
+    for (const Life& life : lives) {
+      module.program.buffers[life.buffer].byte_offset = life.offset;
+      for (BufferId view : views_of(module.program, life.buffer)) module.program.buffers[view].byte_offset = life.offset;
+    }
     module.plans[k].shared_bytes = total;
   }
   return module;

@@ -302,8 +302,7 @@ TEST(Whole, AParameterIsCopiedWholeOrNotAtAll) {
                 testing::AllOf(HasSubstr("INVALID_PROGRAM"), HasSubstr("the shapes [32] and [64, 64] differ")));
     if (into_tile)
       EXPECT_THAT(copied_whole({int64_t{1} << 32}, {64}, into_tile), HasSubstr("the whole of x is [4294967296]: a region"));
-    EXPECT_THAT(copied_whole({64}, {64, 64}, into_tile),
-                testing::AllOf(HasSubstr("a copy that broadcasts"), HasSubstr("[64] to [64, 64]")));
+    EXPECT_EQ(copied_whole({64}, {64, 64}, into_tile), "no error");
   }
 }
 

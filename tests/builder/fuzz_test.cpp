@@ -78,11 +78,21 @@ struct Fuzzer {
     if (garbage()) dim.divisible = static_cast<int64_t>(random());
     if (garbage()) tensor.flags = static_cast<uint32_t>(random());
     if (garbage()) buffer.layout = number(9);
-    switch (below(4)) {
+    switch (below(5)) {
+      case 4: return views(rank);
       case 0: return add(dims, kit.b.dim(name, dim));
       case 1: return add(tensors, kit.b.tensor(name, 1 + number(3), dtype(), some(rank), rank, tensor));
       case 2: return add(scalars, kit.b.scalar(name, dtype()));
       default: return add(buffers, kit.b.buffer(1 + number(4), dtype(), some(rank), rank, buffer));
+    }
+  }
+  void views(uint32_t rank) {
+    const uint32_t order[] = {static_cast<uint32_t>(below(3)), static_cast<uint32_t>(below(3)), 0};
+    switch (below(4)) {
+      case 0: return add(buffers, kit.b.view(pick(buffers), garbage() ? 0 : dtype(), some(rank), rank));
+      case 1: return add(tensors, kit.b.tensor_reshape(pick(tensors), some(rank), rank));
+      case 2: return add(tensors, kit.b.tensor_transpose(pick(tensors), order, rank));
+      default: kit.b.annotate_layout(pick(buffers), number(8), expr(), static_cast<uint32_t>(below(3)));
     }
   }
   void values() {

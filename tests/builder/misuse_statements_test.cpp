@@ -108,11 +108,6 @@ INSTANTIATE_TEST_SUITE_P(
                         [](Scene& k) {
                           k.copy(k.at(k.s), k.at(k.f, {k.i(0), k.i(0)}, {k.i(4), k.i(64)}));
                         }},
-                    Row{"copy_broadcast",
-                        {"UNSUPPORTED", "a copy that broadcasts", "use parallel"},
-                        [](Scene& k) {
-                          k.copy(k.at(k.s, {k.i(0), k.i(0)}, {k.i(1), k.i(64)}), k.at(k.f));
-                        }},
                     Row{"copy_whole_with_a_dim",
                         {"INVALID_PROGRAM", "the whole of A is [N, 64], which is not known when built to be [8, 64]: "
                                             "give indices, as A(0, 0)"},

@@ -164,11 +164,11 @@ INSTANTIATE_TEST_SUITE_P(
             }},
         Row{"var_with_shape", {"a var has rank 0"}, [](Scene& k) { k.tile(TILERT_VAR, TILERT_F32, {4}); }},
         Row{"layout",
-            {"UNSUPPORTED", "TILERT_LAYOUT_AUTO"},
+            {"only shared tiles have a layout"},
             [](Scene& k) {
               tilert_buffer_options o{};
               o.layout = TILERT_LAYOUT_SWIZZLE_64;
-              k.b.buffer(TILERT_SHARED, TILERT_F32, k.keep({k.i(4)}), 1, o);
+              k.b.buffer(TILERT_FRAGMENT, TILERT_F32, k.keep({k.i(4)}), 1, o);
             }},
         Row{"tile_in_parallel",
             {"tiles are declared outside parallel"},

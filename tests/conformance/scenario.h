@@ -139,6 +139,7 @@ void add_order_cases(std::vector<Case>& to);
 void add_atomic_cases(std::vector<Case>& to);
 void add_control_cases(std::vector<Case>& to);
 void add_indexed_cases(std::vector<Case>& to);
+void add_view_cases(std::vector<Case>& to);
 void add_host_cases(std::vector<Case>& to);
 void add_hint_cases(std::vector<Case>& to);
 void add_fold_cases(std::vector<Case>& to);
