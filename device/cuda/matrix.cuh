@@ -157,6 +157,13 @@ TL_DEV void tl_mma_m16n8k8_tf32(float (&d)[4], const tl_u32 (&a)[4], const tl_u3
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
+//@ tl_mma_m8n8k4_f64
+TL_DEV void tl_mma_m8n8k4_f64(double (&d)[2], const double (&a)[1], const double (&b)[1]) {
+  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+      : "+d"(d[0]), "+d"(d[1])
+      : "d"(a[0]), "d"(b[0]));
+}
+
 //@ tl_mma_m16n8k32_e4m3
 TL_DEV void tl_mma_m16n8k32_e4m3(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2]) {
   asm(

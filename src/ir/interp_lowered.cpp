@@ -1,6 +1,7 @@
 // Lowered statements: moves and the primitives of device/*, each for all lanes at once. Barriers, fences, commits and
 // waits mean nothing here: an asynchronous copy lands at once.
 #include <charconv>
+#include <cmath>
 #include <cstring>
 
 #include "ir/interpreter_impl.h"
@@ -77,6 +78,7 @@ bool Machine::step(const Operation& op, const ir::Call& n, const Lanes& lanes) {
     case Primitive::mma_m16n8k16_f16: return call_mma(op, DType::f16, 2, lanes);
     case Primitive::mma_m16n8k16_bf16: return call_mma(op, DType::bf16, 2, lanes);
     case Primitive::mma_m16n8k32_s8: return call_mma(op, DType::int8, 4, lanes);
+    case Primitive::mma_m8n8k4_f64: return call_mma_f64(op, lanes);
     case Primitive::mma_m16n8k8_tf32: return call_mma(op, DType::tf32, 1, lanes);
     case Primitive::pack_words:
     case Primitive::pack_regs: return call_pack(op, lanes);
@@ -253,6 +255,26 @@ bool Machine::call_mma(const Operation& op, DType input, int per, const Lanes& l
         }
       }
       if (!put_bytes(pd, lane, 16 / pd.memory->bytes, held)) return false;
+    }
+  }
+  return true;
+}
+
+bool Machine::call_mma_f64(const Operation& op, const Lanes& lanes) {
+  const Place &pd = op.arguments[0].place, &pa = op.arguments[1].place, &pb = op.arguments[2].place;
+  if (!whole_warps(lanes) || !pd.memory || !pa.memory || !pb.memory) return fail("mma is malformed", Code::kInternal);
+  const auto bytes_of = [](auto& value) { return reinterpret_cast<uint8_t*>(&value); };
+  for (size_t warp = 0; warp < lanes.size(); warp += kWarp) {
+    double a[8][4], b[4][8];
+    for (uint32_t l = 0; l < kWarp; ++l)
+      if (!get_bytes(pa, lanes[warp + l], 1, bytes_of(a[l / 4][l % 4])) || !get_bytes(pb, lanes[warp + l], 1, bytes_of(b[l % 4][l / 4])))
+        return false;
+    for (uint32_t l = 0; l < kWarp; ++l) {
+      double sums[2];
+      if (!get_bytes(pd, lanes[warp + l], 2, bytes_of(sums))) return false;
+      for (uint32_t v = 0; v < 2; ++v)
+        for (int k = 0; k < 4; ++k) sums[v] = std::fma(a[l / 4][k], b[k][l % 4 * 2 + v], sums[v]);
+      if (!put_bytes(pd, lanes[warp + l], 2, bytes_of(sums))) return false;
     }
   }
   return true;

@@ -173,6 +173,7 @@ class Machine {
   bool call_store_packed(const Operation& op, const Lanes& lanes);
   bool call_cast_pack(const Operation& op, const ir::Call& call, const Lanes& lanes);
   bool call_mma(const Operation& op, DType input, int k, const Lanes& lanes);
+  bool call_mma_f64(const Operation& op, const Lanes& lanes);
   bool call_red(const Operation& op, const Lanes& lanes);
   bool call_shuffle(const Operation& op, const Lanes& lanes);
   bool get_bytes(const Place& p, uint32_t lane, int64_t count, uint8_t* out);

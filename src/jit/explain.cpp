@@ -86,7 +86,7 @@ json shared_map(const Program& lowered, const Program& program, const ir::Kernel
   for (const auto& [tile, flat] : plan.flat) tiles[flat] = tile;
   for (BufferId id : allocated(lowered, kernel, Scope::shared)) {
     const Buffer& b = lowered.buffer(id);
-    if (b.byte_offset < 0) continue;
+    if (b.byte_offset < 0 || b.view_of != ir::kNoBuffer) continue;
     const auto tile = tiles.find(id);
     const bool named = tile != tiles.end() && tile->second < program.buffers.size();
     out.push_back({{"name", named ? buffer_name(program, tile->second) : b.name}, {"offset", b.byte_offset},

@@ -266,6 +266,9 @@ class Inference {
     }
     if (of_roles) {
       if (const auto swizzled = swizzled_map(shape, bytes, 128)) return *swizzled;
+    } else if (matrix && b.dtype == DType::f64) {
+      // Lanes read 32 bytes of four rows at a time: rows an odd number of 32 bytes apart are on different banks.
+      return padded_map(shape, bytes, shape.back() * bytes % 64 == 0 ? 32 : 0);
     } else if (matrix) {
       if (const auto swizzled = swizzled_map(shape, bytes)) return *swizzled;
       // A pitch of an odd number of 16-byte chunks keeps eight rows on different banks.

@@ -189,6 +189,10 @@ class GemmLowering {
     if (!plan_.b_ldmatrix) {
       TILERT_ASSIGN(b_elements, load_operand(b_, atom.b, b_operand_map(atom, plan_.k, plan_.n, grid), plan_.k, plan_.n));
     }
+    if (atom.a == DType::f64) {
+      multiply_wide(a_elements, b_elements);
+      return {};
+    }
     low_.group(low_.comment("product"), [&] {
       const BufferId a = low_.registers(DType::uint32, counts_.m * 4, "a"), b = low_.registers(DType::uint32, counts_.n * 2, "b");
       low_.unrolled(counts_.k, [&](Expr kk) {
@@ -200,6 +204,42 @@ class GemmLowering {
       });
     });
     return {};
+  }
+
+  // f64: an element is an operand's register, from a fragment, or read from its tile at each step.
+  void multiply_wide(BufferId a_elements, BufferId b_elements) {
+    Arena& arena = low_.arena();
+    low_.group(low_.comment("product"), [&] {
+      const BufferId a = low_.registers(DType::f64, counts_.m, "a"), b = low_.registers(DType::f64, counts_.n, "b");
+      const Expr group = arith::floordiv(arena, lane(), 4), within = arith::mod(arena, lane(), 4);
+      const Expr row = first_row(counts_.m * 8), column = first_column(counts_.n * 8);
+      low_.unrolled(counts_.k, [&](Expr kk) {
+        const Expr k = arith::add(arena, arith::mul(arena, kk, 4), within);
+        const auto load = [&](BufferId to, BufferId elements, int64_t count, const std::function<std::vector<Expr>(Expr)>& place, BufferId tile) {
+          low_.unrolled(count, [&](Expr i) {
+            const Access from = elements == kNoBuffer ? low_.shared_access(tile, place(arith::add(arena, arith::mul(arena, i, 8), group)))
+                                                      : Access{low_.fragment_registers(elements), {arith::add(arena, kk, arith::mul(arena, i, counts_.k))}};
+            low_.store({to, {i}}, low_.read(from, "x"));
+          });
+        };
+        load(a, a_elements, counts_.m, [&](Expr i) { return a_.at(arena, arith::add(arena, row, i), k); }, a_.region.buffer);
+        load(b, b_elements, counts_.n, [&](Expr j) { return b_.at(arena, k, arith::add(arena, column, j)); }, b_.region.buffer);
+        low_.unrolled(counts_.m, [&](Expr im) {
+          low_.unrolled(counts_.n, [&](Expr in) {
+            const Expr c = arith::mul(arena, arith::add(arena, in, arith::mul(arena, im, counts_.n)), 2);
+            low_.call(Primitive::mma_m8n8k4_f64, {registers_arg(c_registers_, c, 2), registers_arg(a, im, 1), registers_arg(b, in, 1)});
+          });
+        });
+      });
+    });
+  }
+
+  // Of this warp, in the tile.
+  Expr first_row(int64_t rows) {
+    return low_.let_preamble(arith::mul(low_.arena(), arith::mod(low_.arena(), warp(), plan_.warps_m), rows), "row");
+  }
+  Expr first_column(int64_t columns) {
+    return low_.let_preamble(arith::mul(low_.arena(), arith::floordiv(low_.arena(), warp(), plan_.warps_m), columns), "column");
   }
 
   void multiply(BufferId a, BufferId b) {
@@ -230,7 +270,7 @@ class GemmLowering {
   void load_a(BufferId to, Expr kk) {
     Arena& arena = low_.arena();
     const int64_t chunk = 16 / dtype_bytes(plan_.atom->a);
-    const Expr base = low_.let_preamble(arith::mul(arena, arith::mod(arena, warp(), plan_.warps_m), counts_.m * plan_.atom->m), "row");
+    const Expr base = first_row(counts_.m * plan_.atom->m);
     const Expr high = low_.let_preamble(arith::floordiv(arena, lane(), 16), "high");
     low_.unrolled(counts_.m, [&](Expr im) {
       const Expr block = arith::add(arena, base, arith::mul(arena, im, plan_.atom->m));
@@ -257,8 +297,7 @@ class GemmLowering {
   void load_b_columns(BufferId to, Expr kk, Expr in, bool two) {
     Arena& arena = low_.arena();
     const int64_t chunk = 16 / dtype_bytes(plan_.atom->b);
-    const Expr group = arith::floordiv(arena, warp(), plan_.warps_m);
-    const Expr base = low_.let_preamble(arith::mul(arena, group, counts_.n * plan_.atom->n), "column");
+    const Expr base = first_column(counts_.n * plan_.atom->n);
     const Expr block = arith::add(arena, base, arith::mul(arena, in, plan_.atom->n));
     const Expr k0 = arith::mul(arena, kk, plan_.atom->k);
     const Expr high = two ? arith::mul(arena, arith::floordiv(arena, lane(), 16), 8) : low_.index(0);

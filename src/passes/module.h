@@ -27,7 +27,7 @@ struct GemmPlan {
   const Atom* atom = nullptr;       // mma, wgmma
   int warps_m = 1, warps_n = 1;             // mma: warp grid; wgmma: warpgroups along m
   int64_t m = 0, n = 0, k = 0;              // of the tile, unpadded
-  bool a_ldmatrix = false, b_ldmatrix = false;
+  bool a_ldmatrix = false, b_ldmatrix = false;  // read from its tile step by step: by ldmatrix; f64 by plain loads
 };
 
 // A tensor copy engine's view of a global tensor: innermost dim first, in elements.

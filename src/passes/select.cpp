@@ -56,6 +56,7 @@ int recommend_threads(const Program& program, const Kernel& kernel, const std::v
 bool operand_by_ldmatrix(const Program& program, const Region& region, DType operand, bool k_major) {
   const Buffer& b = program.buffer(region.buffer);
   if (b.scope != Scope::shared || b.dtype != operand) return false;
+  if (operand == DType::f64) return true;
   if (dtype_bits(operand) != 16 && !k_major) return false;  // transposing loads move 16-bit elements
   const int64_t chunk = 16 / dtype_bytes(operand);
   const Expr offset = region.offsets.back();

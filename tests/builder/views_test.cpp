@@ -28,7 +28,7 @@ INSTANTIATE_TEST_SUITE_P(
             }},
         Row{"boolean", {"s (f16) as bool", "bytes are not bools"}, [](Scene& k) { view(k, k.s, TILERT_BOOL, {1024}); }},
         Row{"packed",
-            {"(int4) as uint8", "less than a byte", "copy it, which casts"},
+            {"(i4) as u8", "less than a byte", "copy it, which casts"},
             [](Scene& k) { view(k, k.tile(TILERT_SHARED, TILERT_INT4, {8}), TILERT_UINT8, {8}); }},
         Row{"local",
             {"is a local array: views are of shared tiles and fragments"},

@@ -155,7 +155,7 @@ Scenario fragment_views(const Values& v) {
         b.parallel({m, n}, [&](tl::Index i, tl::Index j) { bits(i, j) = bits(i, j) ^ 0x80000000u; });
       });
       b.parallel({m, n},
-                 [&](tl::Index i, tl::Index j) { bits(i, j) = bits(i, j) ^ tl::select(j < 3, 0x80000000u, 0u); });
+                 [&](tl::Index i, tl::Index j) { bits(i, j) = bits(i, j) ^ tl::cast(tl::u32, j < 3) << 31; });
       b.copy(x, Y);
       b.copy(octets, bytes);
     });

@@ -72,6 +72,40 @@ kernel "double" (%x) grid [div(add(%N, 127), 128)] {
   EXPECT_EQ(canonical_text(*again), canonical_text(*p));
 }
 
+TEST(Text, ViewsAndLayoutsComeBackTheSame) {
+  auto p = parse(R"(tir 1
+var %x block index
+var %i loop index
+var %j loop index
+buffer @A global f32 [8, 32] out argument 0
+buffer @T global f32 [32, 8] strides [1, 32] strided out argument 0
+buffer @t shared f32 [8, 32] layout custom (%i, %j) = add(mul(%i, 36), %j) must
+buffer @u shared u8 [1024] view @t
+buffer @s shared f16 [4, 64] layout swizzle_128
+buffer @f fragment f32 [8, 32]
+buffer @g fragment u32 [256] view @f
+parameter tensor @A "A"
+kernel "k" (%x) grid [1] {
+  alloc @t
+  alloc @f
+  1: fill @u[0 : 1024] = u8(0)
+  2: fill @g[0 : 256] = u32(1)
+  3: copy @f[0 : 8, 0 : 32] -> @A[0 : 8, 0 : 32]
+}
+)");
+  ASSERT_TRUE(p) << p.error().message;
+  EXPECT_EQ(p->buffers[3].view_of, 2u);
+  EXPECT_EQ(p->buffers[2].layout.kind, TileLayout::custom);
+  EXPECT_TRUE(p->buffers[2].layout.must);
+  auto again = parse(print(*p));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(print(*again), print(*p));
+  // Canonical: what nothing uses is dropped, what a used view shows stays.
+  const Program canonical = clone(*p, true);
+  EXPECT_EQ(canonical.buffers.size(), 5u);
+  EXPECT_EQ(canonical_text(*again), canonical_text(*p));
+}
+
 TEST(Text, NarrowTypesComeBackTheSame) {
   auto p = parse(R"(tir 1
 var %N dim index
@@ -230,7 +264,7 @@ TEST(Text, ErrorsSayWhereAndWhatWasExpected) {
   EXPECT_EQ(error_of(start + "  store @a[%x] = i8(128)\n}"), "t:6:21: '128' is no value of i8");
   EXPECT_EQ(error_of(start + "  call warp (1)\n}"), "t:6:8: expected the name of a primitive, found 'warp'");
   EXPECT_EQ(error_of(start),
-            "t:6:1: expected a statement (alloc, copy, fill, gemm, reduce, fold, scan, pick, sort, parallel, for, if, "
+            "t:6:1: expected a statement (alloc, copy, fill, gemm, reduce, fold, scan, pick, sort, reinterpret, parallel, for, if, "
             "while, break, continue, return, let, store, atomic, inline, move, call, group) or '}', found the end of the text");
   EXPECT_EQ(error_of("tir 1\nvar %x block index\nkernel \"k\" (%x) grid [1] hint haste 4 {}"),
             "t:3:31: this is not the name of a hint");

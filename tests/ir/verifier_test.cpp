@@ -174,6 +174,25 @@ const Case kBroken[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Rules, Statements, testing::ValuesIn(kBroken));
 
+std::string of_buffer(const std::string& line) {
+  return verdict("tir 1\nvar %x block index\nvar %i loop index\nbuffer @t shared f32 [8, 8]\n" + line + "\nkernel \"k\" (%x) grid [1] {\n}\n");
+}
+
+TEST(Verifier, AViewShowsAllOfATileOfItsScope) {
+  EXPECT_EQ(of_buffer("buffer @v shared u16 [128] view @t"), "right");
+  EXPECT_NE(of_buffer("buffer @v shared u16 [64] view @t").find("has 128 bytes, 't' has 256"), std::string::npos);
+  EXPECT_NE(of_buffer("buffer @v shared bool [256] view @t").find("bytes are not bools"), std::string::npos);
+  EXPECT_NE(of_buffer("buffer @v fragment f32 [64] view @t").find("views are of shared tiles and fragments"), std::string::npos);
+  EXPECT_NE(of_buffer("buffer @v shared f32 [64] view @t\nbuffer @w shared f32 [64] view @v").find("a view of a view"), std::string::npos);
+}
+
+TEST(Verifier, ACustomLayoutGivesEachElementAPlaceOfItsOwn) {
+  EXPECT_EQ(of_buffer("buffer @l shared f32 [64] layout custom (%i) = sub(63, %i)"), "right");
+  EXPECT_NE(of_buffer("buffer @l shared f32 [64] layout custom (%i) = div(%i, 2)").find("element [1] lies at 0, where another does"), std::string::npos);
+  EXPECT_NE(of_buffer("buffer @l shared f32 [64] layout custom (%i) = sub(62, %i)").find("lies at -1"), std::string::npos);
+  EXPECT_NE(of_buffer("buffer @l shared f32 [64] layout custom (%i) = %x").find("made of more than"), std::string::npos);
+}
+
 TEST(Verifier, ATileIsUsedInsideTheBlockThatDeclaresIt) {
   EXPECT_EQ(verdict(std::string(kDeclarations) + "1: fill @s[0:64] = f32(0.0) }"),
             "operation 1: 's' is used outside of the block that declares it; declare it further out");

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "layout/atoms.h"
 #include "layout/banks.h"
 #include "layout/fragment_builders.h"
@@ -115,6 +117,39 @@ bool vectors_hold(const AddressMap& map, int dim, int64_t width) {
     }
   });
   return ok;
+}
+
+TEST(AddressMap, SwizzledRowsPutEachByteByItsRowMajorPlaceAlone) {
+  for (int64_t row_bytes : {32, 64, 128, 256, 512, 96}) {
+    const AddressMap rows = swizzled_rows_map({64, row_bytes / 2}, 2, row_bytes), flat = swizzled_rows_map({16 * row_bytes}, 4, row_bytes);
+    EXPECT_EQ(rows.tile_bytes(), flat.tile_bytes());
+    EXPECT_EQ(rows.stage_stride(), flat.stage_stride());
+    std::set<int64_t> places;
+    for (int64_t i = 0; i < 64; i++)
+      for (int64_t j = 0; j < row_bytes / 2; j += 2) {
+        const int64_t word = (i * row_bytes + j * 2) / 4;
+        EXPECT_EQ(rows.evaluate({i, j}, 3), flat.evaluate({word}, 3));
+        places.insert(flat.evaluate({word}));
+      }
+    EXPECT_EQ(static_cast<int64_t>(places.size()), 16 * row_bytes);
+    EXPECT_EQ(rows.vector_width(1), 8);
+    if (row_bytes < 128 || row_bytes == 96) continue;
+    std::set<int64_t> banks;  // eight rows of one column: 16 bytes each, all on different banks
+    for (int64_t i = 0; i < 8; i++) banks.insert(rows.evaluate({i, 0}) / 16 % 8);
+    EXPECT_EQ(banks.size(), 8u) << row_bytes;
+  }
+}
+
+TEST(AddressMap, ACustomMapHasTheWidthOfItsRuns) {
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < 4; i++)
+    for (int64_t j = 0; j < 16; j++) places.push_back(i * 20 + j);
+  const AddressMap map = AddressMap::custom({4, 16}, 2, places);
+  EXPECT_EQ(map.evaluate({2, 3}), 86);
+  EXPECT_EQ(map.evaluate({2, 3}, 1), 86 + map.stage_stride());
+  EXPECT_EQ(map.tile_bytes(), 152);
+  EXPECT_EQ(map.vector_width(1), 4);
+  EXPECT_EQ(map.vector_width(0), 1);
 }
 
 TEST(AddressMap, VectorWidthIsTheWidestAlignedRun) {

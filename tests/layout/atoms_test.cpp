@@ -38,6 +38,8 @@ Pair b_32x8_8bit(int64_t lane, int64_t i) { return {lane % 4 * 4 + (i & 3) + (i 
 Pair a_16x16_8bit(int64_t lane, int64_t i) { return {i < 4 ? lane >> 2 : (lane >> 2) + 8, lane % 4 * 4 + (i & 3)}; }
 Pair b_16x8_8bit(int64_t lane, int64_t i) { return {lane % 4 * 4 + i, lane >> 2}; }
 Pair a_8x16_8bit(int64_t lane, int64_t i) { return {lane >> 2, lane % 4 * 4 + i}; }
+Pair a_8x4_64bit(int64_t lane, int64_t) { return {lane >> 2, lane % 4}; }
+Pair b_4x8_64bit(int64_t lane, int64_t) { return {lane % 4, lane >> 2}; }
 Pair c_16x8(int64_t lane, int64_t i) { return {i < 2 ? lane >> 2 : (lane >> 2) + 8, lane % 4 * 2 + (i & 1)}; }
 Pair c_8x8(int64_t lane, int64_t i) { return {lane >> 2, lane % 4 * 2 + i}; }
 
@@ -54,6 +56,7 @@ const Expected kExpected[] = {
     {"mma_m16n8k8_tf32", a_16x8_tf32, b_8x8_tf32, c_16x8, 4, 2, 4},
     {"mma_m16n8k32_s8", a_16x32_8bit, b_32x8_8bit, c_16x8, 16, 8, 4},
     {"mma_m16n8k16_s8", a_16x16_8bit, b_16x8_8bit, c_16x8, 8, 4, 4},
+    {"mma_m8n8k4_f64", a_8x4_64bit, b_4x8_64bit, c_8x8, 1, 1, 2},
     {"mma_m8n8k16_s8", a_8x16_8bit, b_16x8_8bit, c_8x8, 4, 4, 2},
 };
 

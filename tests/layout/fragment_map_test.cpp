@@ -27,6 +27,39 @@ TEST(FragmentMap, ValidMapsHoldEveryPaddedElementInEquallyManySlots) {
   }
 }
 
+// Element by element: the same holder has the same row-major element.
+TEST(FragmentMap, AReshapedMapKeepsEachElementWhereItIs) {
+  const std::vector<std::pair<const char*, std::vector<int64_t>>> rows = {
+      {"[16, 8] register(2:d1*1 2:d0*8) lane(4:d1*2 8:d0*1)", {128}},
+      {"[16, 8] register(2:d1*1 2:d0*8) lane(4:d1*2 8:d0*1)", {4, 4, 8}},
+      {"[16, 8] register(2:d1*1 2:d0*8) lane(4:d1*2 8:d0*1)", {8, 16}},
+      {"[576] register(18:d0*1) lane(32:d0*18)", {32, 18}},
+      {"[24, 24] register(3:d1*1 6:d0*4) lane(8:d1*3 4:d0*1)", {576}},
+      {"[6, 32] register(6:d0*1) lane(32:d1*1)", {2, 3, 32}},
+      {"[4, 32] register(4:d0*1) lane(32:d1*1) warp(2:rep)", {128}},
+  };
+  for (const auto& [text, shape] : rows) {
+    const auto map = parse_fragment_map(text);
+    ASSERT_TRUE(map) << text;
+    const auto other = map->reshaped(shape);
+    ASSERT_TRUE(other) << text;
+    ASSERT_TRUE(other->is_valid());
+    const auto linear = [](const std::vector<int64_t>& extents, const std::vector<int64_t>& at) {
+      int64_t element = 0;
+      for (size_t d = 0; d < extents.size(); d++) element = element * extents[d] + at[d];
+      return element;
+    };
+    for (int64_t r = 0; r < map->registers(); r++)
+      for (int64_t t = 0; t < map->threads(); t++)
+        ASSERT_EQ(linear(map->shape(), map->evaluate(r, t)), linear(shape, other->evaluate(r, t))) << text << " " << other->text();
+  }
+}
+
+TEST(FragmentMap, WhatCrossesABorderOrIsPaddedHasNoReshapedForm) {
+  EXPECT_FALSE(parse_fragment_map("[576] register(18:d0*1) lane(32:d0*18)")->reshaped({24, 24}));  // runs of 18 in rows of 24
+  EXPECT_FALSE(parse_fragment_map("[15, 8] register(2:d1*1 2:d0*8) lane(4:d1*2 8:d0*1)")->reshaped({120}));
+}
+
 TEST(FragmentMap, HoldersAreExactlyTheSlotsThatEvaluateToTheElement) {
   Random random(2);
   for (int round = 0; round < kRounds / 3; round++) {

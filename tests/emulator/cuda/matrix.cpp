@@ -1,4 +1,5 @@
 // Warp matrix instructions: ldmatrix, stmatrix and mma.sync, by the lane maps of the PTX ISA.
+#include <cmath>
 #include <cstring>
 
 #include "emulator/cuda/gpu.h"
@@ -89,6 +90,14 @@ void take(const WarpRoom& room, uint32_t lane, void* d) {
   }
 }
 
+// Each sum takes its four products in the order of K, each rounded once.
+void multiply_wide(Machine& machine, Group& group) {
+  WarpRoom& room = room_of(machine, group);
+  for (int i = 0; i < 8; ++i)
+    for (int j = 0; j < 8; ++j)
+      for (int k = 0; k < 4; ++k) room.wide_d[i][j] = std::fma(room.wide_a[i][k], room.wide_b[j][k], room.wide_d[i][j]);
+}
+
 struct Row {
   const char* name;
   int b_registers;  // A has twice as many
@@ -137,4 +146,17 @@ void tlemu_mma(int shape, void* d, const uint32_t* a, const uint32_t* b, int lin
   }
   gpu.meet_warp("mma.sync", static_cast<uint64_t>(line) << 8 | static_cast<uint64_t>(shape), nullptr, row.run);
   row.take(room, lane, d);
+}
+
+// Lane l = 4 g + t: A's row g and B's column g, K t; sums of row g, columns 2 t and 2 t + 1.
+void tlemu_mma_f64(double* d, const double* a, const double* b, int line) {
+  Gpu& gpu = at(line);
+  if (gpu.warp().count != 32) gpu.fail(Fault::protocol, "a product in a warp that is not whole");
+  const uint32_t lane = gpu.lane(), g = lane / 4, t = lane % 4;
+  WarpRoom& room = gpu.rooms[gpu.self().warp];
+  room.wide_a[g][t] = *a;
+  room.wide_b[g][t] = *b;
+  for (uint32_t v = 0; v < 2; ++v) room.wide_d[g][2 * t + v] = d[v];
+  gpu.meet_warp("mma.sync on f64", static_cast<uint64_t>(line), nullptr, &multiply_wide);
+  for (uint32_t v = 0; v < 2; ++v) d[v] = room.wide_d[g][2 * t + v];
 }

@@ -81,6 +81,11 @@ TL_DEV void tl_mma_m16n8k8_tf32(float (&d)[4], const tl_u32 (&a)[4], const tl_u3
   tlemu_mma(tlemu_m16n8k8_tf32, d, a, b, line);
 }
 
+//@ tl_mma_m8n8k4_f64
+TL_DEV void tl_mma_m8n8k4_f64(double (&d)[2], const double (&a)[1], const double (&b)[1], int line = __builtin_LINE()) {
+  tlemu_mma_f64(d, a, b, line);
+}
+
 //@ tl_mma_m16n8k32_e4m3
 TL_DEV void tl_mma_m16n8k32_e4m3(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2], int line = __builtin_LINE()) {
   tlemu_mma(tlemu_m16n8k32_e4m3, d, a, b, line);

@@ -111,6 +111,27 @@ Case mma_case(const Row& row, Data data) {
   return out;
 }
 
+// m8n8k4 on f64: whole numbers; and operands whose products round, one in each sum.
+Case wide_case(bool whole) {
+  Case out;
+  out.name = std::string("mma/m8n8k4_f64_") + (whole ? "small" : "single");
+  out.per_thread = 4;
+  Random random(out.name);
+  out.input.resize(8 * 128);
+  out.output.resize(8 * 64, 0xff);
+  for (size_t i = 0; i < 128; ++i) {
+    const double small = random.within(-8, 8), odd = small * 0x1.123456789abcdp3 + random.within(1, 1000);
+    const bool lone = i >= 32 || i % 4 == i / 4 % 4;
+    const double value = whole ? small : i >= 64 ? 0 : lone ? odd : 0;
+    std::memcpy(&out.input[8 * i], &value, 8);
+  }
+  out.text = kernel(32, "  const double* const x = reinterpret_cast<const double*>(in);\n  double a[1], b[1], d[2];\n  a[0] = x[tl_thread()];\n"
+                        "  b[0] = x[32 + tl_thread()];\n  d[0] = x[64 + tl_thread() * 2];\n  d[1] = x[64 + tl_thread() * 2 + 1];\n"
+                        "  tl_mma_m8n8k4_f64(d, a, b);\n  reinterpret_cast<double*>(out)[tl_thread() * 2] = d[0];\n"
+                        "  reinterpret_cast<double*>(out)[tl_thread() * 2 + 1] = d[1];\n");
+  return out;
+}
+
 }  // namespace
 
 void add_matrix_cases(std::vector<Case>& out) {
@@ -121,6 +142,7 @@ void add_matrix_cases(std::vector<Case>& out) {
     }
   for (const Row& row : kRows)
     for (Data data : {Data::small, Data::single, Data::wild}) out.push_back(mma_case(row, data));
+  for (bool whole : {true, false}) out.push_back(wide_case(whole));
 }
 
 }  // namespace tilert::truth
