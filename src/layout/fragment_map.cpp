@@ -268,6 +268,35 @@ std::optional<FragmentMap> FragmentMap::reshaped(std::vector<int64_t> shape) con
   return map;
 }
 
+FragmentMap FragmentMap::expanded(int64_t parts) const {
+  const int last = rank() - 1;
+  std::vector<int64_t> shape = shape_;
+  shape.back() *= parts;
+  std::vector<Digit> digits = {{Place::register_, parts, last, 1}};
+  for (Digit digit : digits_) {
+    if (digit.dim == last) digit.stride *= parts;
+    digits.push_back(digit);
+  }
+  return FragmentMap(std::move(shape), std::move(digits));
+}
+
+std::optional<FragmentMap> FragmentMap::contracted(int64_t parts) const {
+  const int last = rank() - 1;
+  std::vector<int64_t> shape = shape_;
+  if (shape.back() % parts != 0 || digits_.empty()) return std::nullopt;
+  shape.back() /= parts;
+  std::vector<Digit> digits = digits_;
+  Digit& first = digits[0];
+  if (first.place != Place::register_ || first.dim != last || first.stride != 1 || first.extent % parts != 0) return std::nullopt;
+  first.extent /= parts;
+  for (Digit& digit : digits) {
+    if (digit.dim != last || &digit == &first) continue;
+    if (digit.stride % parts != 0) return std::nullopt;
+    digit.stride /= parts;
+  }
+  return FragmentMap(std::move(shape), std::move(digits));
+}
+
 std::optional<RefinedPair> refine(const FragmentMap& a, const FragmentMap& b) {
   RefinedPair pair{a.register_digits(), b.register_digits(), a.thread_digits(), b.thread_digits()};
   if (!split_common(pair.a_registers, pair.b_registers)) return std::nullopt;

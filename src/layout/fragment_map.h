@@ -116,6 +116,11 @@ class FragmentMap {
   // where the map holds more than the shape. Registers and threads keep their elements.
   std::optional<FragmentMap> reshaped(std::vector<int64_t> shape) const;
 
+  // Each element as `parts` narrower ones along the last dim, all in the thread that has it, lowest register first; and back,
+  // where threads have whole groups so.
+  FragmentMap expanded(int64_t parts) const;
+  std::optional<FragmentMap> contracted(int64_t parts) const;
+
   std::string text() const;  // "[16, 8] register(2:d1*1 2:d0*8) lane(4:d1*2 8:d0*1)"; rep and part for -1 and -2
   friend bool operator==(const FragmentMap&, const FragmentMap&) = default;
 

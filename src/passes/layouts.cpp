@@ -10,6 +10,7 @@
 #include "layout/reduce_plan.h"
 #include "passes/element_wise.h"
 #include "passes/select.h"
+#include "passes/views.h"
 
 namespace tilert::passes {
 namespace {
@@ -163,13 +164,14 @@ class Inference {
     return false;
   }
 
-  // Elements of one size stay where they are if the map has a form in the other shape.
+  // Elements stay where they are if the map has a form in the other shape and type.
   bool through_reinterpret(const Reinterpret& r) {
     const BufferId a = r.src.buffer, b = r.dst.buffer;
-    if (dtype_bytes(program_.buffer(a).dtype) != dtype_bytes(program_.buffer(b).dtype) || known(a) == known(b)) return false;
+    if (known(a) == known(b)) return false;
     const BufferId from = known(a) ? a : b, to = known(a) ? b : a;
     if (plan_.partial.count(to)) return false;
-    const auto map = plan_.fragments.at(from).completed().reshaped(constant_shape(program_.buffer(to)));
+    const auto map = viewed_map(plan_.fragments.at(from).completed(), dtype_bytes(program_.buffer(from).dtype),
+                                dtype_bytes(program_.buffer(to).dtype), constant_shape(program_.buffer(to)));
     return map && assign(to, *map);
   }
 

@@ -113,6 +113,7 @@ class Lower {
   Status gemm(const ir::Stmt& stmt, const ir::Gemm& gemm);
   Status reduce(const ir::Stmt& stmt, const ir::Reduce& reduce);
   Status reinterpret(const ir::Reinterpret& reinterpret);
+  void reinterpret_registers(ir::BufferId src, ir::BufferId dst);
   // A fragment, converted to `map` (itself where it has that map already); through shared memory where threads differ.
   ir::BufferId completed(ir::BufferId parts);  // of an unfinished sum
   Result<ir::BufferId> converted(ir::BufferId fragment, const FragmentMap& map);

@@ -95,30 +95,6 @@ void Lower::reload(BufferId fragment, BufferId flat) {
   });
 }
 
-Status Lower::reinterpret(const Reinterpret& r) {
-  const BufferId src = plan_.partial.count(r.src.buffer) ? completed(r.src.buffer) : r.src.buffer, dst = r.dst.buffer;
-  const DType from = program().buffer(src).dtype, to = program().buffer(dst).dtype;
-  const FragmentMap map = fragment_map(src);
-  if (dtype_bytes(from) == dtype_bytes(to) && map.reshaped(fragment_map(dst).shape()) == fragment_map(dst)) {
-    group(comment("view of a fragment"), [&] {
-      unrolled(map.registers(), [&](Expr reg) {
-        const Expr x = read({fragment_registers(src), {reg}}, "x");
-        store({fragment_registers(dst), {reg}}, from == to ? x : arena().conversion(Op::reinterpret, x, to));
-      });
-    });
-    return {};
-  }
-  note_conversion(src, false, "a view of it has other elements in each thread");
-  int64_t elements = 1;
-  for (int64_t extent : map.shape()) elements *= extent;
-  const BufferId box = scratch(from, elements, "viewed");
-  const BufferId view = scratch(to, elements * dtype_bytes(from) / dtype_bytes(to), "view");
-  program().buffers[view].view_of = box;
-  spill(src, box);
-  reload(dst, view);
-  return {};
-}
-
 void Lower::note_conversion(BufferId fragment, bool written, std::string reason) {
   int64_t bytes = dtype_bytes(program().buffer(fragment).dtype);
   for (int64_t extent : fragment_map(fragment).shape()) bytes *= extent;

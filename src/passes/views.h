@@ -8,6 +8,10 @@
 
 namespace tilert::passes {
 
+// The map of a view whose elements each thread has under `from` already, in the registers that their bytes' order gives;
+// nothing where there is none.
+std::optional<FragmentMap> viewed_map(const FragmentMap& from, int from_bytes, int to_bytes, const std::vector<int64_t>& shape);
+
 Result<Module> split_views(Module module, const PassContext& context);
 
 }  // namespace tilert::passes

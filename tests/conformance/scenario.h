@@ -140,6 +140,7 @@ void add_atomic_cases(std::vector<Case>& to);
 void add_control_cases(std::vector<Case>& to);
 void add_indexed_cases(std::vector<Case>& to);
 void add_view_cases(std::vector<Case>& to);
+void add_layout_cases(std::vector<Case>& to);
 void add_host_cases(std::vector<Case>& to);
 void add_hint_cases(std::vector<Case>& to);
 void add_fold_cases(std::vector<Case>& to);

@@ -55,6 +55,24 @@ TEST(FragmentMap, AReshapedMapKeepsEachElementWhereItIs) {
   }
 }
 
+TEST(FragmentMap, AnExpandedMapHasThePartsOfEachElementInItsThread) {
+  for (const char* text : {"[16, 8] register(2:d1*1 2:d0*8) lane(4:d1*2 8:d0*1)", "[64] lane(32:d0*1) warp(2:d0*32)"}) {
+    const auto map = parse_fragment_map(text);
+    const FragmentMap parts = map->expanded(4);
+    const auto back = parts.contracted(4);
+    ASSERT_TRUE(parts.is_valid()) << parts.text();
+    ASSERT_TRUE(back);
+    EXPECT_EQ(*back, *map);
+    for (int64_t r = 0; r < parts.registers(); r++)
+      for (int64_t t = 0; t < map->threads(); t++) {
+        std::vector<int64_t> at = map->evaluate(r / 4, t);
+        at.back() = at.back() * 4 + r % 4;
+        ASSERT_EQ(parts.evaluate(r, t), at) << text;
+      }
+  }
+  EXPECT_FALSE(parse_fragment_map("[64] lane(32:d0*1) warp(2:d0*32)")->contracted(2));
+}
+
 TEST(FragmentMap, WhatCrossesABorderOrIsPaddedHasNoReshapedForm) {
   EXPECT_FALSE(parse_fragment_map("[576] register(18:d0*1) lane(32:d0*18)")->reshaped({24, 24}));  // runs of 18 in rows of 24
   EXPECT_FALSE(parse_fragment_map("[15, 8] register(2:d1*1 2:d0*8) lane(4:d1*2 8:d0*1)")->reshaped({120}));
