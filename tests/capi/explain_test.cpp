@@ -101,6 +101,39 @@ TEST(Explain, TheTextNamesTilesAndPlacesOfTheCallersSource) {
                     HasSubstr("a multiprocessor holds"), HasSubstr("no roles: "), HasSubstr("asynchronous, 16 bytes an access")));
 }
 
+// A fragment that is read under another shape, and a shared tile that is asked to lie in another way.
+tl::Program viewed(bool by_columns, tl::Layout layout) {
+  tl::Builder b("viewed");
+  auto X = b.input("X", tl::f32, {64, 32}), Y = b.output("Y", tl::f32, {32});
+  b.grid({1}, tl::threads(64), [&](tl::Index) {
+    auto t = b.shared(tl::f32, {64, 32}, "tile");
+    auto x = b.fragment(tl::f32, {64, 32}, "rows");
+    auto y = b.fragment(tl::f32, {32}, "sums");
+    b.annotate_layout(t, layout);
+    b.copy(X, t);
+    b.copy(t, x);
+    auto other = by_columns ? b.reshape(x, {32, 64}) : b.view(x, tl::u32);
+    if (by_columns) b.reduce(tl::sum, other, y, 1);
+    else b.parallel({32}, [&](tl::Index j) { y(j) = tl::cast(tl::f32, other(0, j)); });
+    b.copy(y, Y);
+  });
+  return b.finish();
+}
+
+TEST(Explain, AViewOfAFragmentThatThreadsHaveAlreadyTakesNoConversion) {
+  const json kernel = json::parse(explained(viewed(true, tl::Layout::automatic), "sm_80", TILERT_EXPLAIN_JSON))["kernels"][0];
+  for (const json& c : kernel.value("conversions", json::array())) EXPECT_THAT(c["reason"].get<std::string>(), Not(HasSubstr("view"))) << c;
+}
+
+TEST(Explain, ALayoutHasItsOutcome) {
+  const auto hint = [](tl::Layout layout, const char* target, const std::string& name) {
+    return outcome(json::parse(explained(viewed(false, layout), target, TILERT_EXPLAIN_JSON))["kernels"][0], name);
+  };
+  EXPECT_EQ(hint(tl::Layout::swizzle_128, "sm_80", "layout swizzle_128")["taken"], true);
+  EXPECT_EQ(hint(tl::Layout::padded, "sm_80", "layout padded")["taken"], true);
+  EXPECT_EQ(hint(tl::Layout::row_major, "sm_80", "layout row_major")["taken"], true);
+}
+
 TEST(Explain, RolesTensorCopiesAndTheirRingAreThereOnHopper) {
   tl::Builder b("p");
   auto A = b.input("A", tl::bf16, {128, 512}), B = b.input("B", tl::bf16, {128, 512});
