@@ -233,6 +233,7 @@ bool CpuLowering::keeps_its_points(const Parallel& parallel, BufferId tile, cons
       store->to.buffer == tile ? same_point(store->to) : own_place(store->to);
     } else if (const auto* let = std::get_if<Let>(&s.node)) {
       if (!let->value && let->read.buffer == tile) same_point(let->read);
+      else if (!let->value && storage_of(program_, let->read.buffer) == tile) keeps = false;
     } else {
       keeps &= std::holds_alternative<If>(s.node);
     }
