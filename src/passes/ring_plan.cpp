@@ -99,7 +99,14 @@ std::string nested_copies(const For& loop) {
   return nested && !top ? "its copies stand under a condition" : "";
 }
 
-RingPlan plan_loop(const Module& module, const Kernel& kernel, const For& loop, const PassContext& context) {
+// What a slot of the tile takes, as it lies in memory: padding included.
+int64_t slot_bytes(const Program& program, const KernelPlan& plan, BufferId tile) {
+  const auto map = plan.shared.find(tile);
+  return map == plan.shared.end() ? tile_bytes(program.buffer(tile)) : map->second.stage_stride();
+}
+
+RingPlan plan_loop(const Module& module, const Kernel& kernel, const KernelPlan& kernel_plan, const For& loop,
+                   const PassContext& context) {
   RingPlan plan;
   const Program& program = module.program;
   if (orders_blocks(loop.body)) return {1, {}, "it waits for other blocks, which copies that run ahead would not"};
@@ -112,7 +119,7 @@ RingPlan plan_loop(const Module& module, const Kernel& kernel, const For& loop, 
     const std::string reason = why_not_ahead(program, kernel, loop, i, facts, 4);
     if (reason.empty()) {
       plan.copies.push_back(loop.body[i]->ordinal);
-      ring_bytes += tile_bytes(program.buffer(copy->dst.buffer));
+      ring_bytes += slot_bytes(program, kernel_plan, copy->dst.buffer);
     } else if (plan.reason.empty()) {
       plan.reason = fmt::format("operation {}: {}", loop.body[i]->ordinal, reason);
     }
@@ -122,7 +129,7 @@ RingPlan plan_loop(const Module& module, const Kernel& kernel, const For& loop, 
     if (const auto* a = std::get_if<Alloc>(&s.node)) all.insert(a->buffer);
   });
   for (BufferId id : all)
-    if (program.buffer(id).scope == Scope::shared) other_bytes += tile_bytes(program.buffer(id));
+    if (program.buffer(id).scope == Scope::shared) other_bytes += slot_bytes(program, kernel_plan, id);
   other_bytes -= ring_bytes;
   const int64_t limit = context.device.shared_bytes;
   const int fitting = recommended_stages(ring_bytes, other_bytes, limit);
@@ -145,7 +152,8 @@ Result<Module> plan_rings(Module module, const PassContext& context) {
       if (!loop || loop->kind != ForKind::pipelined) return;
       if (module.plans[k].roles.on && module.plans[k].roles.loop == s.ordinal) return;  // its ring belongs to the roles
       module.plans[k].rings[s.ordinal] =
-          context.target.has(Feature::cp_async) ? plan_loop(module, kernel, *loop, context) : RingPlan{1, {}, "no asynchronous copies"};
+          context.target.has(Feature::cp_async) ? plan_loop(module, kernel, module.plans[k], *loop, context)
+                                                : RingPlan{1, {}, "no asynchronous copies"};
     });
   }
   return module;
