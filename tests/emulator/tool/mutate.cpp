@@ -9,9 +9,9 @@
 // Verdicts go to --out, a line of JSON each; a mutant that is in it already is not run again, so that a run that was cut
 // short by --minutes (status 3) is taken up by the same command; a run of the whole list drops those of texts that are no
 // longer generated. --every N takes each N-th part of the list (a part: up to 48 mutants of one text), --shard I/N the I-th
-// of N. A mutant that runs longer than --limit hangs, and is caught. Status 1: a score below --least, or a survivor that
-// the reasons do not name. --json gets the sums. Not here: what mutants there are (mutants.h), how they are judged
-// (tearing.h), sums (results.h).
+// of N. A mutant that runs much longer than the case unchanged, or longer than --limit, hangs, and is caught. Status 1: a
+// score below --least, or a survivor that the reasons do not name. --json gets the sums. Not here: what mutants there are
+// (mutants.h), how they are judged (tearing.h), sums (results.h).
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -35,6 +35,7 @@ namespace tilert::conformance {
 namespace {
 
 constexpr int kMostJobs = 256, kLongest = 8000;
+constexpr double kPatience = 10;  // seconds: a machine may be busy
 enum Status { kGood = 0, kBad = 1, kBroken = 2, kUnfinished = 3 };
 
 struct MutateOptions {
@@ -51,6 +52,7 @@ double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_
 // What parent and workers share.
 struct Slot {
   std::atomic<double> since;  // when the run under way began; 0: none is
+  std::atomic<double> most;   // seconds that it may take
   size_t part;                // the one that the worker has taken
   char line[kLongest];        // the verdict if it never ends
 };
@@ -115,7 +117,7 @@ class Pool {
   void watch(int& status) {
     for (const auto& [child, slot] : workers_) {
       const double since = shared_->slots[slot].since;
-      if (since > 0 && seconds_now() - since > options_.limit) kill(child, SIGKILL);
+      if (since > 0 && seconds_now() - since > shared_->slots[slot].most) kill(child, SIGKILL);
     }
     int how = 0;
     const pid_t child = waitpid(-1, &how, WNOHANG);
@@ -146,10 +148,11 @@ class Pool {
     std::set<std::string> done;
     for (const auto& [key, verdict] : before) done.insert(key);
     Tearing::Ears ears;
-    ears.begins = [&](const emulator::Verdict& verdict) {
+    ears.begins = [&](const emulator::Verdict& verdict, double seconds) {
       slot.since = 0;
       if (verdict.text.empty()) return;
       std::snprintf(slot.line, sizeof slot.line, "%s", emulator::verdict_line(verdict).c_str());
+      slot.most = std::min<double>(options_.limit, kPatience + 2 * seconds);
       slot.since = seconds_now();
     };
     ears.ends = [&](const emulator::Verdict& verdict) {

@@ -135,10 +135,12 @@ bool Tearing::run_user(const TornText& text, size_t user, bool races, std::vecto
   emulator.set_schedules(races ? kMarked : kOutcomes);
   emulator.set_races(races);
   emulator.set_mutant(-1);
+  const auto before = Clock::now();
   if (const Outcome outcome = machine.run(scenario); !outcome.ok) {
     why = trial.text() + " on " + machine.target() + (races ? ", accesses marked: " : ": ") + outcome.message;
     return false;
   }
+  const double seconds = std::chrono::duration<double>(Clock::now() - before).count();
   std::vector<Open*> reached;
   for (Open& one : open) {
     if (!races && emulator.asked(one.verdict.number)) one.users.insert(user);
@@ -149,7 +151,7 @@ bool Tearing::run_user(const TornText& text, size_t user, bool races, std::vecto
     emulator::Verdict& v = one->verdict;
     v.trial = trial.text();
     v.outcome = "hang";
-    ears.begins(v);
+    ears.begins(v, seconds);
     emulator.set_mutant(v.number);
     const auto start = Clock::now();
     const Outcome outcome = machine.run(scenario);
@@ -160,7 +162,7 @@ bool Tearing::run_user(const TornText& text, size_t user, bool races, std::vecto
     v.how = outcome.message.substr(0, 300);
     ears.ends(v);
   }
-  ears.begins({});
+  ears.begins({}, 0);
   return true;
 }
 

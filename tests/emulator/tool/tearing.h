@@ -34,10 +34,11 @@ class Tearing {
   const std::vector<TornText>& texts() const { return texts_; }
   std::set<std::string> digests() const;  // of its texts
 
-  // Judges the part's mutants that are not in `done`. `begins` is told each verdict as it will be if the run never ends;
-  // `ends` each one that is reached. `stop` is asked between runs. False: the text fails as it stands, `why` says how.
+  // Judges the part's mutants that are not in `done`. `begins` is told each verdict as it will be if the run never ends, and
+  // how many seconds the case took unchanged, compiling included; `ends` each one that is reached. `stop` is asked between runs. False: the text fails as it stands, `why` says how.
   struct Ears {
-    std::function<void(const emulator::Verdict&)> begins, ends;
+    std::function<void(const emulator::Verdict&, double seconds)> begins;
+    std::function<void(const emulator::Verdict&)> ends;
     std::function<bool()> stop;
   };
   bool tear(const TornPart& part, const std::set<std::string>& done, const Ears& ears, std::string& why);
