@@ -127,26 +127,42 @@ std::string LlvmValues::shift(Op op, DType d, int lanes, const std::string& x, c
   return t_.let("select {} {}, {} {}, {} {}", vector_type(lanes, "i1"), inside, type, shifted, type, integer_constant(d, 0, lanes));
 }
 
+// One of LLVM's division instructions, lane by lane unless the divisor is a constant (no target has it for vectors of
+// integers, so that the machine code is the same): LLVM 19 takes a vector constant with a zero lane, even where a
+// select leaves that lane out, for a division that never happens.
+std::string LlvmValues::divided(const char* instruction, DType d, int lanes, const std::string& x, const std::string& y) {
+  const std::string type = vec(d, lanes);
+  if (lanes == 1 || y[0] != '%') return t_.let("{} {} {}, {}", instruction, type, x, y);
+  std::string out = "poison";
+  for (int lane = 0; lane < lanes; ++lane) {
+    const std::string a = t_.let("extractelement {} {}, i64 {}", type, x, lane), b = t_.let("extractelement {} {}, i64 {}", type, y, lane);
+    const std::string one = t_.let("{} {} {}, {}", instruction, vec(d, 1), a, b);
+    out = t_.let("insertelement {} {}, {} {}, i64 {}", type, out, vec(d, 1), one, lane);
+  }
+  return out;
+}
+
 // LLVM's quotients truncate, and are undefined over 0 and at the least integer over -1.
 std::string LlvmValues::division(Op op, DType d, int lanes, const std::string& x, const std::string& y, bool tame) {
   const std::string type = vec(d, lanes), flag = vector_type(lanes, "i1"), zero = integer_constant(d, 0, lanes);
   const bool quotient = op == Op::div || op == Op::div_trunc, floors = op == Op::div || op == Op::mod;
-  if (tame) return t_.let("{} {} {}, {}", quotient ? "udiv" : "urem", type, x, y);
+  if (tame) return divided(quotient ? "udiv" : "urem", d, lanes, x, y);
   const bool is_signed = dtype_is_signed(d);
   const std::string over_zero = t_.let("icmp eq {} {}, {}", type, y, zero);
   const auto select = [&](const std::string& c, const std::string& a, const std::string& b) {
     return t_.let("select {} {}, {} {}, {} {}", flag, c, type, a, type, b);
   };
-  const std::string one = integer_constant(d, 1, lanes);
+  const std::string one = integer_constant(d, 1, lanes), minus = integer_constant(d, -1, lanes);
+  const bool harmless = y[0] != '%' && y != zero && y != minus;  // a constant
   if (!is_signed) {
-    const std::string safe = select(over_zero, one, y);
-    return quotient ? select(over_zero, zero, t_.let("udiv {} {}, {}", type, x, safe))
-                    : select(over_zero, x, t_.let("urem {} {}, {}", type, x, safe));
+    const std::string safe = harmless ? y : select(over_zero, one, y);
+    return quotient ? select(over_zero, zero, divided("udiv", d, lanes, x, safe))
+                    : select(over_zero, x, divided("urem", d, lanes, x, safe));
   }
-  const std::string over_minus = t_.let("icmp eq {} {}, {}", type, y, integer_constant(d, -1, lanes));
+  const std::string over_minus = t_.let("icmp eq {} {}, {}", type, y, minus);
   const std::string either = t_.let("or {} {}, {}", flag, over_zero, over_minus);
-  const std::string safe = select(either, one, y);
-  const std::string rest = t_.let("srem {} {}, {}", type, x, safe);
+  const std::string safe = harmless ? y : select(either, one, y);
+  const std::string rest = divided("srem", d, lanes, x, safe);
   std::string adjust;
   if (floors) {
     const std::string signs = t_.let("xor {} {}, {}", type, rest, safe);
@@ -155,7 +171,7 @@ std::string LlvmValues::division(Op op, DType d, int lanes, const std::string& x
     adjust = t_.let("and {} {}, {}", flag, differ, some);
   }
   if (quotient) {
-    std::string q = t_.let("sdiv {} {}, {}", type, x, safe);
+    std::string q = divided("sdiv", d, lanes, x, safe);
     if (floors) q = select(adjust, t_.let("sub {} {}, {}", type, q, one), q);
     q = select(over_minus, t_.let("sub {} {}, {}", type, zero, x), q);
     return select(over_zero, zero, q);

@@ -43,6 +43,7 @@ class LlvmValues {
   std::string integer_constant(DType dtype, int64_t value, int lanes);
   std::string integer_operation(ir::Op op, DType d, int lanes, std::span<const std::string> v, bool tame);
   std::string philox(int word, int lanes, std::span<const std::string> v);  // llvm_random.cpp
+  std::string divided(const char* instruction, DType d, int lanes, const std::string& x, const std::string& y);
   std::string division(ir::Op op, DType d, int lanes, const std::string& x, const std::string& y, bool tame);
   std::string shift(ir::Op op, DType d, int lanes, const std::string& x, const std::string& by);
   std::string float_operation(ir::Op op, DType d, int lanes, std::span<const std::string> v, bool tame);
