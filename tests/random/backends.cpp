@@ -2,7 +2,6 @@
 #include "random/backends.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "codegen/configuration.h"
 #include "conformance/runner.h"
@@ -194,6 +193,7 @@ class OnMachine : public Backend {
     launch.dims = c.dims;
     const Outputs data = make_data(c);
     const std::vector<int> memory = shared_memory(c);
+    const std::vector<std::vector<bool>> untouched = kept(c, want);
     for (size_t i = 0; i < data.size(); ++i) {
       const ir::Parameter& parameter = c.program.parameters[i];
       if (parameter.kind == ir::Parameter::Kind::scalar) {
@@ -203,17 +203,15 @@ class OnMachine : public Backend {
       }
       const ir::Buffer& b = c.program.buffer(parameter.buffer);
       const auto dtype = static_cast<tl::DType>(b.dtype);
-      const size_t width = static_cast<size_t>(dtype_bytes(b.dtype));
       conformance::Argument a{dtype};
       a.poisoned = b.direction == ir::Direction::out;
-      for (size_t at = 0; at < data[i].size(); at += width) {
-        const uint64_t before = ir::load_element(b.dtype, &data[i][at]),
-                       after = ir::load_element(b.dtype, &want[i][at]);
-        const bool kept = std::memcmp(&data[i][at], &want[i][at], width) == 0;
+      for (int64_t at = 0; at < elements_of(c, b); ++at) {
+        const uint64_t before = element_at(b.dtype, data[i], at), after = element_at(b.dtype, want[i], at);
+        const bool same = untouched[i][static_cast<size_t>(at)];
         a.data.push_back(a.poisoned ? 0 : conformance::decode(dtype, before));
         if (b.direction != ir::Direction::in)
           a.want.push_back({conformance::decode(dtype, after),
-                            tolerance(parameter, b.dtype, ir::bits_to_double(b.dtype, after)), a.poisoned && kept});
+                            tolerance(parameter, b.dtype, ir::bits_to_double(b.dtype, after)), a.poisoned && same});
       }
       if ((a.same_as = memory[i]) >= 0) a.poisoned = false, a.want.clear();
       if (!b.contiguous)

@@ -37,12 +37,31 @@ struct Counter {
     to.add(fmt::format("gemm trans {}{}", n.trans_a ? "a" : "-", n.trans_b ? "b" : "-"));
     to.add(n.accumulate->is_constant() ? n.accumulate->bits ? "gemm accumulates" : "gemm overwrites"
                                        : "gemm accumulates by a condition");
+    if (n.tf32) to.add("gemm in tf32");
     to.add("gemm split " + std::string(ir::word(n.split)));
   }
   void of(const ir::Reduce& n) {
     to.add(fmt::format("reduce {} {} -> {}", ir::word(n.op), kind(n.src.buffer), kind(n.dst.buffer)));
     to.add(n.accumulate ? "reduce accumulates" : "reduce overwrites");
   }
+  void of(const ir::Scan& n) {
+    to.add(fmt::format("scan of {} from {} to {}{}{}", n.src.size(), kind(n.src[0].buffer), kind(n.dst[0].buffer), n.reverse ? ", reverse" : "",
+                       n.exclusive ? ", exclusive" : ""));
+    if (n.src[0].buffer == n.dst[0].buffer) to.add("scan in place");
+  }
+  void of(const ir::Fold& n) {
+    to.add(fmt::format("fold of {} from {} to {}{}", n.src.size(), kind(n.src[0].buffer), kind(n.dst[0].buffer), n.accumulate ? ", accumulating" : ""));
+  }
+  void of(const ir::Pick& n) { to.add(fmt::format("{} of {}", n.least ? "argmin" : "argmax", kind(n.src.buffer))); }
+  void of(const ir::Sort& n) {
+    to.add(fmt::format("{} of {}{}", n.src.extents == n.dst.extents ? "sort" : "top_k", kind(n.src.buffer),
+                       n.index.buffer == ir::kNoBuffer ? "" : " with places"));
+  }
+  void of(const ir::Atomic& n) {
+    to.add(fmt::format("atomic {} {}{}", ir::word(n.op), kind(n.to.buffer), n.old == ir::kNoVar ? "" : " with the old value"));
+    to.add(fmt::format("atomic order {}", ir::word(n.order)));
+  }
+  void of(const ir::Jump& n) { to.add(std::string(ir::word(n.kind))); }
   void of(const ir::Parallel& n) { to.add(fmt::format("parallel of {} dims", n.vars.size())); }
   void of(const ir::For& n) {
     to.add(fmt::format("for {}{}", ir::word(n.kind), n.step == 1 ? "" : " by another step"));
@@ -74,7 +93,7 @@ void Coverage::note_case(const Case& c) {
         ir::for_each_node(e, [&](ir::Expr n) {
           const DType of = n->arity ? n->operand[n->arity - 1]->dtype : n->dtype;
           add(fmt::format("op {} {}{}", ir::op_row(n->op).text, dtype_text(of),
-                          n->op == ir::Op::cast ? fmt::format(" -> {}", dtype_text(n->dtype)) : ""));
+                          n->op == ir::Op::cast || n->op == ir::Op::cast_nonsat ? fmt::format(" -> {}", dtype_text(n->dtype)) : ""));
         });
       });
     });

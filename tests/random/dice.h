@@ -20,10 +20,15 @@ class Dice {
   explicit Dice(uint64_t seed) : state_(scramble(seed)) {}
   int64_t below(int64_t n) { return static_cast<int64_t>((state_ = scramble(state_)) % static_cast<uint64_t>(n)); }
   int64_t from(int64_t low, int64_t high) { return low + below(high - low + 1); }
+  uint64_t bits() { return state_ = scramble(state_); }
   bool chance(int percent) { return below(100) < percent; }
   template <class T>
   T of(std::initializer_list<T> list) {
     return list.begin()[below(static_cast<int64_t>(list.size()))];
+  }
+  template <class T, size_t N>
+  T of(const T (&list)[N]) {
+    return list[below(static_cast<int64_t>(N))];
   }
   template <class T>
   const T& of(const std::vector<T>& list) {

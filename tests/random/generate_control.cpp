@@ -54,6 +54,11 @@ void Generator::statements(int count) {
 }
 
 bool Generator::statement() {
+  if (dice_.chance(14)) return along();
+  if (dice_.chance(9)) return atomic();
+  if (loops_ > 0 && dice_.chance(5)) return jump();
+  if (depth_ == 0 && dice_.chance(1)) return leaves();
+  if (depth_ < kMaxDepth && dice_.chance(4)) return while_loop();
   const int64_t kind = dice_.below(100);
   if (depth_ < kMaxDepth) {
     if (kind < 12 && (depth_ > 0 || top_pipelined_)) return pipelined();
@@ -115,9 +120,68 @@ bool Generator::serial() {
   loop.var = case_.program.add_var(ir::VarKind::loop, DType::index, "i" + std::to_string(++names_));
   nested(loop.body, most, [&] {
     indices_.push_back({case_.program.var(loop.var), low, high});
-    statements(static_cast<int>(dice_.from(1, 3)));
+    in_loop([&] { statements(static_cast<int>(dice_.from(1, 3))); });
   });
   add(std::move(loop));
+  return true;
+}
+
+void Generator::in_loop(const std::function<void()>& body) {
+  ++loops_;
+  body();
+  --loops_;
+}
+
+// Counts a var of its own down; a condition that was read may end it before.
+bool Generator::while_loop() {
+  int64_t most = 0;
+  const Expr trips = trip_count(3, most);
+  const DType dtype = dice_.of({DType::int32, DType::int64, DType::int16});
+  const size_t var = declare(dtype, Scope::scalar, {});
+  const Place counter = places_[var];
+  places_[var].scope = Scope::registers;  // nobody else writes it
+  add(ir::Store{ir::Access{counter.id, {}}, arena().cast(trips, dtype)});
+  ir::While loop;
+  const auto left = [&] {
+    const VarId x = case_.program.add_var(ir::VarKind::let, dtype, "w" + std::to_string(++names_));
+    add(ir::Let{x, nullptr, ir::Access{counter.id, {}}});
+    return case_.program.var(x);
+  };
+  nested(loop.body, most, [&] {
+    ir::Block* const body = block_;
+    block_ = &loop.head;
+    if (dice_.chance(30)) read_some(1, {});
+    const Expr x = left();
+    loop.condition = op(Op::lt, number(dtype, 0).e, x);
+    if (dice_.chance(25)) loop.condition = op(Op::logical_and, loop.condition, value(DType::boolean, 2).e);
+    block_ = body;
+    add(ir::Store{ir::Access{counter.id, {}}, op(Op::sub, x, number(dtype, 1).e)});
+    lets_.push_back({x, std::max<int64_t>(1, most)});
+    in_loop([&] { statements(static_cast<int>(dice_.from(1, 3))); });
+  });
+  add(std::move(loop));
+  return true;
+}
+
+// Out of the innermost loop, or on to its next trip, if a value says so.
+bool Generator::jump() {
+  ir::If node{value(DType::boolean, 3).e, {}, {}};
+  if (node.condition->is_constant()) return false;
+  const auto kind = dice_.of({ir::JumpKind::leave, ir::JumpKind::next});
+  nested(node.then_body, 1, [&] {
+    if (dice_.chance(30)) statement();
+    add(ir::Jump{kind});
+  });
+  add(std::move(node));
+  return true;
+}
+
+// Some blocks end here.
+bool Generator::leaves() {
+  ir::If node{value(DType::boolean, 3).e, {}, {}};
+  if (node.condition->is_constant()) return false;
+  nested(node.then_body, 1, [&] { add(ir::Jump{ir::JumpKind::finish}); });
+  add(std::move(node));
   return true;
 }
 
@@ -134,7 +198,7 @@ std::optional<size_t> Generator::ring_tile() {
   extents[1] = std::min<int64_t>(64, (extents[1] + step - 1) / step * step);
   while (extents[0] * extents[1] > 1024) extents[0] = (extents[0] + 1) / 2;
   const size_t tile = declare(dtype, Scope::shared, extents);
-  places_[tile].cap = places_[tile].direct = std::min(kDataBound, exact_limit(dtype));
+  places_[tile].cap = places_[tile].direct = places_[*from].cap;
   places_[tile].kept = true;
   return tile;
 }
@@ -171,7 +235,9 @@ bool Generator::pipelined() {
       for (int64_t uses = dice_.from(1, 3); uses > 0; --uses) use_of(tile, clean);
     if (clean)  // what follows leaves the tiles alone
       for (size_t tile : tiles) places_[tile].scope = Scope::registers;
-    statements(static_cast<int>(dice_.from(0, clean ? 2 : 3)));
+    const int more = static_cast<int>(dice_.from(0, clean ? 2 : 3));
+    if (clean && dice_.chance(90)) statements(more);
+    else in_loop([&] { statements(more); });
   });
   for (size_t tile : tiles) places_[tile].kept = false;
   add(std::move(loop));
@@ -198,7 +264,7 @@ bool Generator::use_of(size_t tile, bool reads_only) {
         const Place from = places_[tile];
         const auto to = some_place([&](const Place& p) {
           return p.id != from.id && ((p.scope == Scope::fragment && p.written) || p.is_output()) &&
-                 p.direct >= from.cap && dtype_is_float(p.dtype) == dtype_is_float(from.dtype);
+                 copies(from, p) && dtype_is_float(p.dtype) == dtype_is_float(from.dtype);
         });
         done = to && copy(tile, *to);
         break;

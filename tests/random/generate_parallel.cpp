@@ -124,6 +124,11 @@ void Generator::private_sum() {
   block_ = &body;
   indices_.push_back({case_.program.var(k), 0, std::max<int64_t>(0, trips - 1)});
   read_some(1, {});
+  if (dice_.chance(25)) {
+    ir::If leave{value(DType::boolean, 2).e, {}, {}};
+    leave.then_body.push_back(ir::make_stmt(ir::Jump{dice_.of({ir::JumpKind::leave, ir::JumpKind::next})}, ++ordinal_));
+    add(std::move(leave));
+  }
   const Value old = load(p, {});
   Value next = value(dtype, 2);
   next = fit(next, p.direct / 2);

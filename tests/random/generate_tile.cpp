@@ -40,6 +40,10 @@ size_t Generator::declare(DType dtype, Scope scope, std::vector<int64_t> shape, 
     p.direct = dtype_is_float(dtype) ? std::min<int64_t>(1024, limit / 2) : limit;
     p.growth = limit - p.direct;
   }
+  if (!dtype_computes(dtype)) {
+    p.cap = p.direct = limit;
+    if (dtype_is_float(dtype) && (special_ || dtype == DType::e8m0)) p.cap = greatest(dtype);
+  }
   p.trips = trips_;
   add(ir::Alloc{p.id});
   places_.push_back(std::move(p));
@@ -57,7 +61,7 @@ size_t Generator::fresh() {
   if (kind < 6) return fresh(any_dtype(), Scope::scalar, {});
   if (kind < 14) return fresh(any_dtype(), Scope::local, {dice_.from(1, 6)});
   const size_t rank = static_cast<size_t>(dice_.of({1, 2, 2, 2, 2, 3}));
-  return fresh(any_dtype(), kind < 55 ? Scope::shared : Scope::fragment, shape(rank));
+  return fresh(dice_.chance(10) ? stored_dtype() : any_dtype(), kind < 55 ? Scope::shared : Scope::fragment, shape(rank));
 }
 
 void Generator::initialize(size_t tile) {
@@ -133,7 +137,7 @@ bool Generator::fill(size_t tile) {
   std::vector<int64_t> extents = p.shape;
   for (int64_t& e : extents)
     if (!all) e = dice_.from(1, e);
-  const Expr v = dice_.chance(40) ? arena().constant(p.dtype, 0) : bounded_value(p.dtype, p.direct, 2).e;
+  const Expr v = dice_.chance(40) && p.dtype != DType::e8m0 ? arena().constant(p.dtype, 0) : bounded_value(p.dtype, p.direct, 2).e;
   add(ir::Fill{region(p, extents), v});
   p.written = p.written || all;
   spend(product(extents));
@@ -147,7 +151,10 @@ void Generator::copy_hints(ir::Copy& node) {
 
 // Whether values of `from` may be cast into `to`.
 bool Generator::copies(const Place& from, const Place& to) const {
-  if (dtype_is_float(to.dtype)) return from.cap <= to.direct;
+  if (to.dtype == DType::e8m0) return from.dtype == DType::e8m0;
+  if (from.dtype == DType::e8m0 && dtype_is_float(to.dtype)) return false;  // beyond a tensor it is 2^-127
+  if (dtype_is_float(to.dtype)) return from.cap <= to.direct || (from.dtype == to.dtype && from.cap <= to.cap && !dtype_computes(to.dtype));
+  if (is_unsigned(to.dtype) && dtype_is_signed(from.dtype)) return to.direct == exact_limit(to.dtype);
   if (special_ && dtype_is_float(from.dtype)) return to.direct == exact_limit(to.dtype);
   return std::min(from.cap, exact_limit(to.dtype)) <= to.direct || to.direct == exact_limit(to.dtype);
 }
@@ -220,27 +227,29 @@ bool Generator::load_tile(size_t tile, bool plain) {
 
 bool Generator::gemm(std::optional<size_t> operand) {
   const auto operand_fits = [](const Place& p) {
-    return is_tile(p) && p.written && p.rank() == 2 && p.dtype != DType::boolean && p.cap <= 256;
+    return is_tile(p) && p.written && p.rank() == 2 && p.dtype != DType::boolean && p.dtype != DType::e8m0 &&
+           (p.cap <= 256 || !dtype_is_float(p.dtype));
   };
   if (operand && !operand_fits(places_[*operand])) return false;
   const auto first = operand ? operand : dice_.chance(60) ? some_place(operand_fits) : std::nullopt;
   const size_t a = first ? *first : [&] {
-    return fresh(dice_.of({DType::f16, DType::f16, DType::bf16, DType::f32, DType::int8}), Scope::shared, shape(2));
+    return fresh(dice_.of({DType::f16, DType::f16, DType::bf16, DType::f32, DType::int8, DType::f64, DType::uint8, DType::int16}),
+                 Scope::shared, shape(2));
   }();
   if (!operand_fits(places_[a])) return false;
   const bool trans_a = dice_.chance(30), trans_b = dice_.chance(40);
   const int64_t m = places_[a].shape[trans_a], k = places_[a].shape[!trans_a];
   const auto b_fits = [&](const Place& p) { return operand_fits(p) && p.shape[trans_b] == k; };
-  const bool integers = places_[a].dtype == DType::int8 && dice_.chance(80);
+  const bool integers = !dtype_is_float(places_[a].dtype) && dice_.chance(80);
   const auto types_fit = [&](const Place& p) {
-    if (integers) return p.dtype == DType::int8;
+    if (integers) return dtype_is_integer(p.dtype);
     return p.dtype != DType::boolean && (dtype_is_float(p.dtype) || dtype_is_float(places_[a].dtype));
   };
   auto other = some_place([&](const Place& p) { return b_fits(p) && types_fit(p); });
   if (!other || dice_.chance(30)) {
     const int64_t n = std::min(extent(), kMaxTileElements / std::max(k, m));
     if (n < 1) return false;
-    const DType dtype = integers ? DType::int8
+    const DType dtype = integers ? (dice_.chance(70) ? places_[a].dtype : dice_.of({DType::int8, DType::uint8, DType::int32}))
                         : dtype_is_float(places_[a].dtype) && dice_.chance(70)
                             ? places_[a].dtype
                             : dice_.of({DType::f16, DType::bf16, DType::f32});
@@ -250,12 +259,18 @@ bool Generator::gemm(std::optional<size_t> operand) {
   }
   const size_t b = *other;
   const int64_t n = places_[b].shape[!trans_b];
-  const DType in = ir::gemm_operand_dtype(places_[a].dtype, places_[b].dtype);
-  if (std::max(places_[a].cap, places_[b].cap) > exact_limit(in) || (!dtype_is_float(in)) != integers) return false;
-  const int64_t growth = k * places_[a].cap * places_[b].cap;
-  const DType out = integers ? DType::int32 : DType::f32;
+  const bool f32s = places_[a].dtype == DType::f32 && places_[b].dtype == DType::f32;
+  const bool tf32 = f32s && dice_.chance(40);
+  const DType in = tf32 ? DType::tf32 : ir::gemm_operand_dtype(places_[a].dtype, places_[b].dtype);
+  if (dtype_is_float(in) == integers) return false;
+  if (!integers && std::max(places_[a].cap, places_[b].cap) > exact_limit(in)) return false;
+  const int64_t growth = bounded_mul(k, bounded_mul(places_[a].cap, places_[b].cap));
+  const DType out = integers            ? (dice_.chance(70) ? DType::int32 : DType::int64)
+                    : in == DType::f64 ? DType::f64
+                                       : DType::f32;
   auto c = some_place([&](const Place& p) {
-    return p.scope == Scope::fragment && p.dtype == out && p.shape == std::vector<int64_t>{m, n} && p.written &&
+    return p.id != places_[a].id && p.id != places_[b].id && p.scope == Scope::fragment && p.dtype == out &&
+           p.shape == std::vector<int64_t>{m, n} && p.written &&
            p.cap == exact_limit(out) && (!dtype_is_float(out) || p.growth >= bounded_mul(growth, trips_ / p.trips));
   });
   if (!c) {
@@ -268,7 +283,7 @@ bool Generator::gemm(std::optional<size_t> operand) {
   if (!accumulates(to, growth)) return false;
   add(ir::Gemm{whole(places_[a]), whole(places_[b]), whole(to), trans_a, trans_b, accumulate,
                dice_.of({ir::WarpSplit::automatic, ir::WarpSplit::automatic, ir::WarpSplit::rows,
-                         ir::WarpSplit::columns, ir::WarpSplit::square})});
+                         ir::WarpSplit::columns, ir::WarpSplit::square}), tf32});
   to.written = true;
   spend(m * n * k);
   return true;
@@ -277,7 +292,9 @@ bool Generator::gemm(std::optional<size_t> operand) {
 // ---- reductions ----
 
 bool Generator::reduce(std::optional<size_t> source) {
-  const auto fits = [](const Place& p) { return (is_tile(p) || p.scope == Scope::local) && p.written; };
+  const auto fits = [](const Place& p) {
+    return (is_tile(p) || p.scope == Scope::local) && p.written && p.dtype != DType::e8m0;
+  };
   if (source && !fits(places_[*source])) return false;
   if (!source) source = some_place(fits);
   if (!source) return false;
@@ -297,9 +314,9 @@ bool Generator::reduce(std::optional<size_t> source) {
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(dim));
   const bool is_float = dtype_is_float(from.dtype);
   DType dtype = from.dtype;
-  if (dtype != DType::boolean && dice_.chance(30))
-    dtype = is_float ? dice_.of({DType::f32, DType::f16, DType::bf16})
-                     : dice_.of({DType::int32, DType::int64, DType::int8});
+  if (dtype != DType::boolean && (dice_.chance(30) || !dtype_computes(dtype)))
+    dtype = is_float ? dice_.of({DType::f32, DType::f16, DType::bf16, DType::f64})
+                     : dice_.of({DType::int32, DType::int64, DType::int8, DType::uint32, DType::int16, DType::int4});
   const bool adds = op == R::sum || op == R::abssum;
   int64_t result = adds ? bounded_mul(count, from.cap) : from.cap;
   if (op == R::prod && is_float) {

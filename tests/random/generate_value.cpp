@@ -10,12 +10,28 @@ int64_t root(int64_t n) {
   return r;
 }
 
-constexpr DType kValueTypes[] = {DType::f32,   DType::f16,  DType::bf16,    DType::int32,
-                                 DType::int64, DType::int8, DType::boolean, DType::index};
+constexpr DType kValueTypes[] = {DType::f32,  DType::f16,   DType::bf16,   DType::int32, DType::int64,  DType::int8,
+                                 DType::boolean, DType::index, DType::f64, DType::int16, DType::uint8, DType::uint16,
+                                 DType::uint32, DType::uint64, DType::f32, DType::f16, DType::int32};
+
+// Integers of the same width, and floats.
+DType same_bits(DType dtype, bool other) {
+  switch (dtype) {
+    case DType::int8: return DType::uint8;
+    case DType::uint8: return DType::int8;
+    case DType::int16: return other ? DType::uint16 : DType::f16;
+    case DType::uint16: return other ? DType::int16 : DType::bf16;
+    case DType::uint32: return other ? DType::int32 : DType::f32;
+    case DType::int64: return other ? DType::uint64 : DType::f64;
+    case DType::uint64: return other ? DType::int64 : DType::f64;
+    default: return other ? DType::uint32 : DType::f32;
+  }
+}
 
 }  // namespace
 
 Value Generator::number(DType dtype, int64_t value) {
+  if (dtype_is_integer(dtype)) return {arena().constant(dtype, static_cast<uint64_t>(value)), value < 0 ? -value : value};
   return {arena().number(dtype, static_cast<double>(value)), value < 0 ? -value : value};
 }
 
@@ -24,9 +40,11 @@ Value Generator::settle(Expr e, int64_t bound) const { return {e, std::min(bound
 
 // The value, or the value clamped.
 Value Generator::fit(Value v, int64_t bound) {
-  if (v.bound <= bound) return v;
+  if (v.bound <= bound || !dtype_computes(v.e->dtype)) return v;
   const DType dtype = v.e->dtype;
-  const Expr high = number(dtype, bound).e, low = number(dtype, -bound).e;
+  const Expr high = number(dtype, bound).e;
+  if (is_unsigned(dtype)) return {op(Op::min, v.e, high), bound};
+  const Expr low = number(dtype, -bound).e;
   if (dtype_is_float(dtype) && dice_.chance(20)) return {op(Op::min_nan, op(Op::max_nan, v.e, low), high), bound};
   return {op(Op::min, op(Op::max, v.e, low), high), bound};
 }
@@ -34,6 +52,15 @@ Value Generator::fit(Value v, int64_t bound) {
 // An index within [low, high] made of what is in scope.
 Expr Generator::index_in(int64_t low, int64_t high) {
   const int64_t size = high - low + 1;
+  if (size > 1 && dice_.chance(10)) {  // what was read somewhere names the element
+    std::vector<Expr> read;
+    for (const Value& v : lets_)
+      if (dtype_is_integer(v.e->dtype) && dtype_computes(v.e->dtype)) read.push_back(v.e);
+    if (!read.empty()) {
+      const Expr at = op(Op::mod, arena().cast(dice_.of(read), DType::index), idx(size));
+      return low == 0 ? at : op(Op::add, at, idx(low));
+    }
+  }
   if (size <= 1 || indices_.empty() || dice_.chance(25)) return idx(dice_.from(low, high));
   const IndexVar& v = dice_.of(indices_);
   if (v.low >= low && v.high <= high && dice_.chance(80)) return v.e;
@@ -57,21 +84,65 @@ Value Generator::leaf(DType dtype) {
     return {arena().cast(index_in(0, high), dtype), high};
   }
   if (dtype == DType::boolean) return {arena().boolean(dice_.chance(50)), 1};
-  return number(dtype, dice_.from(-3, 3));
+  return number(dtype, dice_.from(is_unsigned(dtype) ? 0 : -3, 3));
 }
 
 Value Generator::cast_from_any(DType dtype, int depth) {
-  DType from = kValueTypes[dice_.below(8)];
+  if (dtype != DType::index && dice_.chance(15)) {
+    if (const std::optional<Value> v = from_stored(dtype, depth)) return *v;
+  }
+  DType from = dice_.of(kValueTypes);
   if (from == dtype) from = dtype == DType::int32 ? DType::f32 : DType::int32;
   Value v = value(from, depth - 1);
   if (special_ && dtype_is_float(from) && !dtype_is_float(dtype)) v.bound = kHuge;  // saturated, or 0
+  if (is_unsigned(dtype) && dtype_is_integer(from)) v.bound = kHuge;                // wrapped
   if (dtype_is_float(dtype)) v = fit(v, exact_limit(dtype));
   if (dtype == DType::index) v = fit(v, 1000);
   if (dtype == DType::boolean) return {arena().cast(v.e, dtype), 1};
   return settle(arena().cast(v.e, dtype), v.bound);
 }
 
+// An element of a type that is stored only, cast; or a float cast to such a type and back.
+std::optional<Value> Generator::from_stored(DType dtype, int depth) {
+  std::vector<Value> known;
+  for (const Value& v : lets_)
+    if (!dtype_computes(v.e->dtype)) known.push_back(v);
+  Value v;
+  if (!known.empty() && dice_.chance(80)) {
+    v = dice_.of(known);
+  } else {
+    if (special_) return std::nullopt;
+    const DType narrow = dice_.of(small_floats());
+    v = fit(value(dice_.of({DType::f32, DType::f16, DType::bf16, DType::f64}), depth - 1), exact_limit(narrow));
+    v.e = dice_.chance(50) || dtype_bits(narrow) < 8 ? arena().cast(v.e, narrow) : arena().cast_nonsat(v.e, narrow);
+  }
+  const DType from = v.e->dtype;
+  if (dtype_is_float(dtype) && from == DType::e8m0) return std::nullopt;  // beyond a tensor it is 2^-127
+  if (dtype_is_float(dtype) && v.bound > exact_limit(dtype)) return std::nullopt;
+  if (is_unsigned(dtype) && dtype_is_signed(from)) v.bound = kHuge;
+  if (special_ && dtype_is_float(from) && !dtype_is_float(dtype)) v.bound = kHuge;
+  return settle(arena().cast(v.e, dtype), dtype == DType::boolean ? 1 : v.bound);
+}
+
+// Of a type that is stored and converted only.
+Value Generator::stored_value(DType dtype, int depth) {
+  std::vector<Value> known;
+  for (const Value& v : lets_)
+    if (v.e->dtype == dtype && v.bound <= exact_limit(dtype)) known.push_back(v);
+  if (!known.empty() && dice_.chance(50)) return dice_.of(known);
+  if (dtype == DType::e8m0) return {arena().constant(dtype, static_cast<uint64_t>(dice_.from(127, 128))), 2};
+  if (depth > 1 && dice_.chance(15)) {
+    const Value a = stored_value(dtype, 1), b = stored_value(dtype, 1);
+    return {op(Op::select, value(DType::boolean, depth - 1).e, a.e, b.e), std::max(a.bound, b.bound)};
+  }
+  if (!dtype_is_float(dtype))
+    return {arena().cast(value(dice_.of({DType::int32, DType::int8, DType::uint8, DType::f32}), depth).e, dtype), exact_limit(dtype)};
+  const Value v = fit(value(dice_.of({DType::f32, DType::f16, DType::bf16, DType::f64}), depth), exact_limit(dtype));
+  return {arena().cast(v.e, dtype), v.bound};
+}
+
 Value Generator::value(DType dtype, int depth) {
+  if (!dtype_computes(dtype)) return stored_value(dtype, depth);
   if (depth <= 0 || dice_.chance(15)) return leaf(dtype);
   if (dtype == DType::boolean) return bool_value(depth);
   if (dice_.chance(12)) return cast_from_any(dtype, depth);
@@ -123,9 +194,10 @@ Value Generator::integer_value(DType dtype, int depth) {
   const Value a = value(dtype, depth - 1), b = value(dtype, depth - 1);
   const int64_t sum = bounded_add(a.bound, b.bound), greatest = std::max(a.bound, b.bound);
   const bool index = dtype == DType::index;  // kept small: it also names elements
-  switch (dice_.below(index ? 7 : 15)) {
+  const bool wraps = is_unsigned(dtype);
+  switch (dice_.below(index ? 7 : 16)) {
     case 0: return settle(op(Op::add, a.e, b.e), sum);
-    case 1: return settle(op(Op::sub, a.e, b.e), sum);
+    case 1: return settle(op(Op::sub, a.e, b.e), wraps ? kHuge : sum);
     case 2: {
       if (index)
         return settle(op(Op::mul, fit(a, 1000).e, fit(b, 1000).e),
@@ -135,17 +207,24 @@ Value Generator::integer_value(DType dtype, int depth) {
     case 3: return settle(op(dice_.of({Op::div, Op::div_trunc}), a.e, b.e), a.bound);
     case 4: return settle(op(dice_.of({Op::mod, Op::mod_trunc}), a.e, b.e), greatest);
     case 5: return settle(op(dice_.of({Op::min, Op::max}), a.e, b.e), greatest);
-    case 6: return settle(op(dice_.of({Op::neg, Op::abs}), a.e), a.bound);
+    case 6: return settle(op(dice_.of({Op::neg, Op::abs}), a.e), wraps ? kHuge : a.bound);
     case 7: return settle(op(Op::bit_and, a.e, b.e), kHuge);
     case 8: return settle(op(Op::bit_or, a.e, b.e), kHuge);
     case 9: return settle(op(Op::bit_xor, a.e, b.e), kHuge);
     case 10: return settle(op(Op::bit_not, a.e), kHuge);
     case 11: return settle(op(Op::shl, a.e, dice_.chance(50) ? number(dtype, dice_.from(0, 9)).e : b.e), kHuge);
     case 12: return settle(op(Op::shr, a.e, dice_.chance(50) ? number(dtype, dice_.from(0, 9)).e : b.e), a.bound);
-    case 13:
-      if (dtype == DType::int32 && !special_)
-        return settle(arena().reinterpret(op(Op::abs, value(DType::f32, depth - 1).e), dtype), kHuge);
-      return a;
+    case 13: {
+      const DType from = same_bits(dtype, dice_.chance(50));
+      const Expr bits = value(from, depth - 1).e;
+      if (!dtype_is_float(from)) return settle(arena().reinterpret(bits, dtype), kHuge);
+      return special_ ? a : settle(arena().reinterpret(op(Op::abs, bits), dtype), kHuge);
+    }
+    case 14: {  // a random draw
+      if (dtype != DType::int64) return a;
+      const Expr c = arena().constant(dtype, static_cast<uint64_t>(dice_.from(0, 5)));
+      return settle(op(dice_.of({Op::philox0, Op::philox1, Op::philox2, Op::philox3}), a.e, b.e, c), int64_t{1} << 32);
+    }
     default: return a;
   }
 }
@@ -164,10 +243,10 @@ Value Generator::bool_value(int depth) {
               1};
     case 4:
       return {op(dice_.of({Op::isnan, Op::isinf, Op::isfinite}),
-                 value(dice_.of({DType::f32, DType::f16, DType::bf16}), depth - 1).e),
+                 value(dice_.of({DType::f32, DType::f16, DType::bf16, DType::f64}), depth - 1).e),
               1};
     default: {
-      const DType of = kValueTypes[dice_.below(8)];
+      const DType of = dice_.of(kValueTypes);
       return {op(dice_.of({Op::eq, Op::ne, Op::lt, Op::le}), value(of, depth - 1).e, value(of, depth - 1).e), 1};
     }
   }

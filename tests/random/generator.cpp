@@ -28,6 +28,7 @@ size_t Generator::tensor(char letter, DType dtype, ir::Direction direction, std:
   b.direction = direction;
   b.parameter = static_cast<int32_t>(case_.program.parameters.size());
   if (!plain && dice_.chance(10)) b.alignment = std::max(dtype_bytes(dtype), dice_.of({4, 8}));
+  if (dtype_is_packed(dtype)) plain = true;
   const bool aliases = b.may_alias = !plain && dice_.chance(10);
   if (!plain && !dims.empty() && dice_.chance(15)) {  // rows with a gap
     b.strides.resize(dims.size());
@@ -43,8 +44,9 @@ size_t Generator::tensor(char letter, DType dtype, ir::Direction direction, std:
   Place p{id, id, dtype, Scope::global, {}, std::move(dims), direction};
   p.aliases = aliases;
   const bool reads = direction != ir::Direction::out;
-  const int64_t data = letter == 'B' ? 1 : kDataBound;
+  const int64_t data = letter == 'B' ? 1 : letter == 'W' ? kHuge : kDataBound;
   p.cap = p.direct = direction == ir::Direction::in ? std::min(data, exact_limit(dtype)) : exact_limit(dtype);
+  if (!dtype_computes(dtype) && dtype_is_float(dtype) && (special_ || dtype == DType::e8m0)) p.cap = greatest(dtype);
   p.written = reads;
   p.home = direction != ir::Direction::in;
   case_.program.parameters.push_back({ir::Parameter::Kind::tensor, name, p.id, ir::kNoVar});
@@ -101,8 +103,11 @@ void Generator::declare_tensors() {
       if (dims.back().size->is_constant()) dims.back().value = dims.back().size->as_int();
       if (name >= 12) name = 11;
     }
-    const DType dtype = any_dtype();
-    const char letter = special_ && dtype_is_float(dtype) && dice_.chance(60) ? 'N' : dice_.chance(15) ? 'B' : 'A';
+    const DType dtype = dice_.chance(15) ? stored_dtype() : any_dtype();
+    const char letter = special_ && dtype_is_float(dtype) && dtype_computes(dtype) && dice_.chance(60) ? 'N'
+                        : dtype_is_integer(dtype) && dice_.chance(30)                                   ? 'W'
+                        : dice_.chance(15)                                                              ? 'B'
+                                                                                                        : 'A';
     tensor(letter, dtype, ir::Direction::in, std::move(dims));
   }
   for (int64_t i = dice_.from(1, 3); i > 0; --i) {
@@ -113,8 +118,9 @@ void Generator::declare_tensors() {
       dims.insert(dims.begin() + dice_.below(static_cast<int64_t>(dims.size()) + 1), TensorDim{idx(size), size, -1});
     }
     if (dims.size() > 1 && dice_.chance(30)) std::swap(dims[0], dims[1]);
+    const DType dtype = dice_.chance(8) ? dice_.of({DType::e4m3, DType::e5m2, DType::e4m3fnuz}) : any_dtype();
     const size_t made =
-        tensor('O', any_dtype(), dice_.chance(40) ? ir::Direction::inout : ir::Direction::out, std::move(dims));
+        tensor('O', dtype, dice_.chance(40) ? ir::Direction::inout : ir::Direction::out, std::move(dims));
     if (places_[made].direction == ir::Direction::inout && dice_.chance(25)) alias(made);
   }
   for (int64_t i = dice_.from(0, 2); i > 0; --i) {
@@ -132,6 +138,9 @@ ir::Hints Generator::hints() {
   if (dice_.chance(10)) h.set(Kind::min_blocks, dice_.from(1, 3));
   if (dice_.chance(10)) h.set(Kind::max_registers, dice_.of({64, 128, 255}));
   if (dice_.chance(product_ ? 4 : 15)) h.set(Kind::roles, 1);
+  if (dice_.chance(15)) h.set(Kind::raster, dice_.from(1, 4));
+  for (const char* target : {"sm_90a", "sm_80", "cpu"})
+    if (dice_.chance(6)) h.all.push_back({dice_.chance(50) ? Kind::threads : Kind::raster, dice_.of({32, 64, 160}), false, target});
   return h;
 }
 
@@ -191,12 +200,14 @@ void Generator::end_kernel() {
   for (size_t i = 0; i < declared; ++i) {
     const Place& p = places_[i];
     if (p.is_tensor() || p.scope == Scope::registers || !p.written || p.rank() > 3) continue;
+    if (p.rank() == 0 && dtype_is_packed(p.dtype)) continue;  // an element alone is a part of a byte
     if (dice_.chance(85)) publish(i);
   }
   for (size_t i = 0; i < declared; ++i) {
     const Place& p = places_[i];
     const bool tile = p.scope == Scope::shared || p.scope == Scope::fragment;
-    if (tile && p.written && p.rank() <= 3 && dtype_is_float(p.dtype) && dice_.chance(12)) elementary(i);
+    const bool takes = dtype_is_float(p.dtype) && dtype_computes(p.dtype) && p.dtype != DType::f64;
+    if (tile && p.written && p.rank() <= 3 && takes && dice_.chance(12)) elementary(i);
   }
   for (Place& p : places_)
     if (!p.is_tensor()) p.scope = Scope::registers;

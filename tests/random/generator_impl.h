@@ -56,6 +56,29 @@ class Generator {
   void nested(ir::Block& into, int64_t trips, const std::function<void()>& body);
   bool scalar_let();
   bool scalar_store();
+  void in_loop(const std::function<void()>& body);
+  bool while_loop();
+  bool jump();
+  bool leaves();
+
+  // generate_along.cpp: operations along a dim
+  bool along();
+  bool scan(const Place& from);
+  bool fold(const Place& from);
+  bool pick(const Place& from);
+  bool sort(const Place& from);
+  size_t destination(DType dtype, const std::vector<int64_t>& shape, int64_t bound, const std::vector<BufferId>& not_these);
+  std::pair<VarId, VarId> sides(DType dtype);
+  std::vector<int64_t> without(const Place& from, size_t dim);
+
+  // generate_atomic.cpp: atomic operations whose results depend on no order
+  bool atomic();
+  bool contended_tensor();
+  bool contended_tile();
+  bool own_elements();
+  bool once_a_block();
+  ir::Atomic change(const Place& place, bool together);
+  void points_of(ir::Parallel& loop, const std::function<void()>& body);
 
   // generate_tile.cpp: storage and tile operations
   size_t declare(DType dtype, Scope scope, std::vector<int64_t> shape, bool accumulator = false);
@@ -97,6 +120,8 @@ class Generator {
   Value integer_value(DType dtype, int depth);
   Value bool_value(int depth);
   Value cast_from_any(DType dtype, int depth);
+  std::optional<Value> from_stored(DType dtype, int depth);
+  Value stored_value(DType dtype, int depth);
   Value fit(Value v, int64_t bound);
   Value number(DType dtype, int64_t value);
   Value settle(Expr e, int64_t bound) const;
@@ -118,8 +143,20 @@ class Generator {
   std::vector<size_t> places(const std::function<bool(const Place&)>& fits) const;
   std::optional<size_t> some_place(const std::function<bool(const Place&)>& fits);
   DType any_dtype() {
-    return dice_.of({DType::f32, DType::f32, DType::f16, DType::f16, DType::bf16, DType::int32, DType::int8,
-                     DType::int64, DType::boolean});
+    if (dice_.chance(70))
+      return dice_.of({DType::f32, DType::f32, DType::f16, DType::f16, DType::bf16, DType::int32, DType::int8,
+                       DType::int64, DType::boolean});
+    return dice_.of({DType::f64, DType::int16, DType::uint8, DType::uint16, DType::uint32, DType::uint64});
+  }
+  // Types that are stored and converted only.
+  static const std::vector<DType>& small_floats() {
+    static const std::vector<DType> all{DType::e4m3, DType::e5m2, DType::e4m3fnuz, DType::e5m2fnuz, DType::e2m3,
+                                        DType::e3m2, DType::e2m1, DType::nf4};
+    return all;
+  }
+  DType stored_dtype() {
+    if (dice_.chance(20)) return DType::e8m0;
+    return dice_.chance(60) ? dice_.of(small_floats()) : dice_.of({DType::int4, DType::uint4});
   }
   int64_t extent() {
     return dice_.of<int64_t>({1, 2, 3, 5, 7, 8, 8, 12, 15, 16, 16, 16, 17, 24, 31, 32, 32, 32, 33, 40, 48, 64});
@@ -142,7 +179,7 @@ class Generator {
   std::vector<IndexVar> points_;  // of the parallel loop around
   ir::Block* block_ = nullptr;
   uint32_t ordinal_ = 0;
-  int depth_ = 0, names_ = 0;
+  int depth_ = 0, names_ = 0, loops_ = 0;
   int64_t trips_ = 1, blocks_ = 1, work_ = 0;
   int64_t tile_bytes_ = 0;
 };

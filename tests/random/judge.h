@@ -13,6 +13,9 @@ Result<Outputs> interpret(const Case& c, const ir::Program& program, Outputs dat
 // The case interpreted; an error for what only running shows.
 Result<Outputs> reference(const Case& c);
 
+// Which elements of each output nothing is written to: those that keep either of two poisons.
+std::vector<std::vector<bool>> kept(const Case& c, const Outputs& want);
+
 // Whether the results depend on nothing but the program: it is valid, it gives the same when its blocks run in the
 // opposite order (no races between them), and the same with every float widened to f64 (nothing is rounded). What the
 // generator makes passes by construction; what the shrinker makes need not.

@@ -23,21 +23,29 @@ uint64_t seed_of(const Case& c, const std::string& name) {
 
 uint64_t element(DType dtype, Data data, Dice& dice) {
   if (dtype == DType::boolean) return static_cast<uint64_t>(dice.below(2));
-  if (data == Data::special && dtype_is_float(dtype) && dice.chance(12)) {
+  if (data == Data::special && dtype_is_float(dtype) && dtype_computes(dtype) && dice.chance(12)) {
     const double infinity = std::numeric_limits<double>::infinity();
     return ir::double_to_bits(dtype, dice.of({infinity, -infinity, std::numeric_limits<double>::quiet_NaN(), -0.0}));
   }
-  const int64_t bound = data == Data::unit ? 1 : kDataBound;
-  const int64_t value = dice.from(-bound, bound);
+  if (data == Data::wide && dtype_is_integer(dtype)) return dice.bits();
+  if (dtype == DType::e8m0) return ir::double_to_bits(dtype, dice.of({1.0, 1.0, 2.0}));
+  const int64_t bound = data == Data::unit || dtype == DType::nf4 ? 1 : kDataBound;
+  const int64_t value = dtype_is_integer(dtype) && !dtype_is_signed(dtype) ? dice.from(0, bound) : dice.from(-bound, bound);
   return dtype_is_float(dtype) ? ir::double_to_bits(dtype, static_cast<double>(value)) : static_cast<uint64_t>(value);
 }
 
+// Complements of it are for types whose values have every pattern.
 uint8_t poison_of(DType dtype) { return kPoison[dtype_is_float(dtype) ? 0 : dtype == DType::boolean ? 2 : 1]; }
 
 }  // namespace
 
 Data data_of(const std::string& name) {
-  return name[0] == 'B' ? Data::unit : name[0] == 'N' ? Data::special : Data::small;
+  switch (name[0]) {
+    case 'B': return Data::unit;
+    case 'N': return Data::special;
+    case 'W': return Data::wide;
+    default: return Data::small;
+  }
 }
 
 bool is_approximate(const std::string& name) { return name[0] == 'E'; }
@@ -111,7 +119,28 @@ int64_t elements_of(const Case& c, const ir::Buffer& tensor) {
   return last + 1;
 }
 
-std::vector<std::vector<uint8_t>> make_data(const Case& c) {
+size_t bytes_for(DType dtype, int64_t elements) {
+  const auto count = static_cast<size_t>(elements);
+  return dtype_is_packed(dtype) ? (count * static_cast<size_t>(dtype_bits(dtype)) + 7) / 8
+                                : count * static_cast<size_t>(dtype_bytes(dtype));
+}
+
+int64_t elements_in(DType dtype, const Bytes& bytes) {
+  const auto size = static_cast<int64_t>(bytes.size());
+  return dtype_is_packed(dtype) ? size * 8 / dtype_bits(dtype) : size / dtype_bytes(dtype);
+}
+
+uint64_t element_at(DType dtype, const Bytes& bytes, int64_t i) {
+  return dtype_is_packed(dtype) ? ir::load_packed(dtype, bytes.data(), i)
+                                : ir::load_element(dtype, bytes.data() + i * dtype_bytes(dtype));
+}
+
+void put_element(DType dtype, Bytes& bytes, int64_t i, uint64_t bits) {
+  if (dtype_is_packed(dtype)) ir::store_packed(dtype, bytes.data(), i, bits);
+  else ir::store_element(dtype, bytes.data() + i * dtype_bytes(dtype), bits);
+}
+
+std::vector<std::vector<uint8_t>> make_data(const Case& c, bool other_poison) {
   const FloatEnvironment environment;
   std::vector<std::vector<uint8_t>> out;
   const std::vector<int> memory = shared_memory(c);
@@ -128,11 +157,11 @@ std::vector<std::vector<uint8_t>> make_data(const Case& c) {
       continue;
     }
     const ir::Buffer& b = c.program.buffer(parameter.buffer);
-    const int64_t count = elements_of(c, b), width = dtype_bytes(b.dtype);
-    out.emplace_back(static_cast<size_t>(count * width), poison_of(b.dtype));
+    const int64_t count = elements_of(c, b);
+    const auto poison = static_cast<uint8_t>(other_poison ? ~poison_of(b.dtype) : poison_of(b.dtype));
+    out.emplace_back(bytes_for(b.dtype, count), poison);
     if (b.direction == ir::Direction::out) continue;
-    for (int64_t i = 0; i < count; ++i)
-      ir::store_element(b.dtype, out.back().data() + i * width, element(b.dtype, data, dice));
+    for (int64_t i = 0; i < count; ++i) put_element(b.dtype, out.back(), i, element(b.dtype, data, dice));
   }
   return out;
 }

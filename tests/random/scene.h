@@ -26,16 +26,50 @@ inline int64_t bounded_mul(int64_t a, int64_t b) {
   return product > kHuge ? kHuge : static_cast<int64_t>(product);
 }
 
-// The greatest |integer| up to which a dtype holds all of them.
+// The greatest |integer| up to which a dtype holds all of them, without 0 to be written to it at all.
 inline int64_t exact_limit(DType dtype) {
   switch (dtype) {
     case DType::boolean: return 1;
+    case DType::int4: return 8;
     case DType::int8: return 128;
+    case DType::int16: return int64_t{1} << 15;
     case DType::int32: return int64_t{1} << 31;
+    case DType::uint4: return 15;
+    case DType::uint8: return 255;
+    case DType::uint16: return 65535;
+    case DType::uint32: return (int64_t{1} << 32) - 1;
     case DType::f16: return 2048;
     case DType::bf16: return 256;
     case DType::f32: return int64_t{1} << 24;
+    case DType::f64: return int64_t{1} << 53;
+    case DType::tf32: return 2048;
+    case DType::e4m3:
+    case DType::e4m3fnuz: return 16;
+    case DType::e5m2:
+    case DType::e5m2fnuz:
+    case DType::e3m2: return 8;
+    case DType::e2m3: return 7;
+    case DType::e2m1: return 4;
+    case DType::nf4: return 1;
+    case DType::e8m0: return 0;  // powers of two only
     default: return kHuge;
+  }
+}
+
+inline bool is_unsigned(DType dtype) { return dtype_class(dtype) == DTypeClass::unsigned_integer; }
+
+// The greatest magnitude that elements of a type which saturates may have.
+inline int64_t greatest(DType dtype) {
+  switch (dtype) {
+    case DType::e4m3: return 448;
+    case DType::e4m3fnuz: return 240;
+    case DType::e5m2:
+    case DType::e5m2fnuz: return 57344;
+    case DType::e3m2: return 28;
+    case DType::e2m3: return 8;
+    case DType::e2m1: return 6;
+    case DType::e8m0: return 2;  // that data holds
+    default: return exact_limit(dtype);
   }
 }
 

@@ -58,7 +58,7 @@ class Shrinker {
   bool attempt(const Change& change) {
     if (late()) return false;
     Case c = copy_of(best_);
-    if (!change(c)) return false;
+    if (!change(c) || !loops_end(c)) return false;
     const Result<Outputs> want = reference(c);
     if (!want || !judge(c, *want)) return false;
     Coverage ignored;
@@ -66,6 +66,23 @@ class Shrinker {
     if (!found || found->backend != backend_ || kind_of(*found) != kind_) return false;
     best_ = std::move(c);
     return true;
+  }
+
+  // Whether each while loop still changes the var that its condition reads.
+  static bool loops_end(const Case& c) {
+    bool good = true;
+    for (const ir::Kernel& k : c.program.kernels)
+      ir::for_each_stmt(k.body, [&](const Stmt& s) {
+        const auto* loop = std::get_if<ir::While>(&s.node);
+        if (!loop) return;
+        bool counts = false;
+        for (const StmtPtr& first : loop->body) {
+          const auto* store = std::get_if<ir::Store>(&first->node);
+          counts |= store && c.program.buffer(store->to.buffer).scope == ir::Scope::scalar && store->value->op == Op::sub;
+        }
+        good &= counts;
+      });
+    return good;
   }
 
   // Applies f to each statement, numbered in order; f answers what replaces it.
@@ -112,6 +129,12 @@ class Shrinker {
             if (const auto* branch = std::get_if<ir::If>(&s->node)) {
               changed = true;
               return way ? branch->else_body : branch->then_body;
+            }
+            if (const auto* again = std::get_if<ir::While>(&s->node); again && !again->body.empty()) {
+              changed = true;
+              Block once = way ? Block{} : again->head;  // or without what counts
+              once.insert(once.end(), again->body.begin() + way, again->body.end());
+              return once;
             }
             const auto* loop = std::get_if<ir::For>(&s->node);
             if (!loop || way) return {s};
@@ -176,6 +199,15 @@ class Shrinker {
         if (auto* n = std::get_if<ir::Gemm>(&changed->node))
           numbers(n->a.extents), numbers(n->b.extents), numbers(n->c.extents);
         if (auto* n = std::get_if<ir::Reduce>(&changed->node)) numbers(n->src.extents), numbers(n->dst.extents);
+        if (auto* n = std::get_if<ir::Pick>(&changed->node)) numbers(n->src.extents), numbers(n->dst.extents);
+        if (auto* n = std::get_if<ir::Sort>(&changed->node))
+          numbers(n->src.extents), numbers(n->dst.extents), numbers(n->index.extents);
+        const auto tuple = [&](auto& n) {
+          for (ir::Region& r : n.src) numbers(r.extents);
+          for (ir::Region& r : n.dst) numbers(r.extents);
+        };
+        if (auto* n = std::get_if<ir::Fold>(&changed->node)) tuple(*n);
+        if (auto* n = std::get_if<ir::Scan>(&changed->node)) tuple(*n);
         if (auto* n = std::get_if<ir::Parallel>(&changed->node)) numbers(n->extents);
         return {changed};
       });
