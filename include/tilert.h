@@ -292,10 +292,13 @@ typedef struct tilert_grid {
   uint32_t flags;   /* TILERT_GRID_* */
   uint32_t hint_count;
   const tilert_hint* hints;
-  tilert_tensor tile_count; /* persistent: tiles to do, read from device memory; refused by this version */
+  tilert_tensor tile_count; /* persistent: its first element (int32 or int64) is how many tiles are done, those of the lowest
+                             * numbers, x fastest; read by the kernel, which does not write it. None: all of the grid */
 } tilert_grid;
 enum {
-  TILERT_GRID_PERSISTENT = 1,  /* as many blocks as fit loop over the tiles; refused by this version */
+  TILERT_GRID_PERSISTENT = 1,  /* the grid's points are tiles, over which as many blocks loop as fit on the device, in an order
+                                * that is kind to L2 (TILERT_HINT_RASTER; 0: groups of 8); return ends a tile. Tiles are
+                                * independent: none waits for another, and there is no grid_sync */
   TILERT_GRID_NO_CONTRACT = 2, /* multiply-add is fused only by fma(), also inside parallel */
   TILERT_GRID_FIXED_ORDER = 4, /* reduction_order = fixed: an element's bits do not depend on dynamic dims */
   TILERT_GRID_FAST_MATH = 8    /* refused by this version */
@@ -793,6 +796,13 @@ TILERT_API tilert_status tilert_builder_break(tilert_builder* builder) TILERT_NO
 TILERT_API tilert_status tilert_builder_continue(tilert_builder* builder) TILERT_NOEXCEPT;
 TILERT_API tilert_status tilert_builder_return(tilert_builder* builder) TILERT_NOEXCEPT;
 
+/* All blocks of the grid come here before any goes on, and see what the others did before: what one block wrote another may
+ * read. The blocks must be on the device together: a launch of more than fit is TILERT_UNSUPPORTED and names both numbers, and
+ * the launch needs a workspace (tilert_workspace), which is zeroed once. Outside parallel, and where all blocks come to: not
+ * under what a block's own index decides (an error at build). Where values read from memory decide otherwise for some blocks, the
+ * interpreter says so, a CPU launch fails, and a GPU waits for ever. */
+TILERT_API tilert_status tilert_builder_grid_sync(tilert_builder* builder) TILERT_NOEXCEPT;
+
 /* if (condition) ... else ...; the else is optional and at most one. Outside parallel the condition is uniform over the
  * block; inside it predicates element-wise statements. */
 TILERT_API tilert_status tilert_builder_begin_if(tilert_builder* builder, tilert_expr condition) TILERT_NOEXCEPT;
@@ -1178,7 +1188,8 @@ typedef uint32_t tilert_attribute_id;
 enum {
   TILERT_ATTRIBUTE_PDL = 1,        /* value 1: may overlap the previous grid, where the code waits for it */
   TILERT_ATTRIBUTE_PRIORITY = 2,   /* launch priority, as the driver numbers them */
-  TILERT_ATTRIBUTE_COOPERATIVE = 3 /* value 1: all blocks resident at once */
+  TILERT_ATTRIBUTE_COOPERATIVE = 3, /* value 1: all blocks resident at once */
+  TILERT_ATTRIBUTE_MAX_BLOCKS = 4   /* persistent kernels loop on at most so many blocks, at least 1: leaves room to others */
 };
 typedef struct tilert_launch_attribute {
   tilert_attribute_id id;

@@ -12,6 +12,9 @@ TL_DEV int tl_block_y() { return static_cast<int>(blockIdx.y); }
 //@ tl_block_z
 TL_DEV int tl_block_z() { return static_cast<int>(blockIdx.z); }
 
+//@ tl_grid_x
+TL_DEV int tl_grid_x() { return static_cast<int>(gridDim.x); }
+
 //@ tl_arena
 // The block's dynamic shared memory, aligned as the 128-byte swizzle needs.
 extern __shared__ __align__(1024) unsigned char tl_arena[];

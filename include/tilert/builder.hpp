@@ -95,6 +95,7 @@ class Builder : public detail::ElementCalls {
     g.rank = N;
     g.extents = ids.data();
     g.flags = hints.flags;
+    g.tile_count = hints.tile_count;
     g.hint_count = static_cast<uint32_t>(hints.list.size());
     g.hints = g.hint_count ? hints.list.data() : nullptr;
     tilert_expr block[N] = {};

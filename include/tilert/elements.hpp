@@ -1,5 +1,5 @@
 // The builder's calls on elements that an index or a draw picks: atomic operations, gather, scatter, transposing copies, random
-// numbers. tl::Builder is one of these. Use through tilert.hpp.
+// numbers; and where the blocks of a grid meet. tl::Builder is one of these. Use through tilert.hpp.
 #ifndef TILERT_ELEMENTS_HPP_
 #define TILERT_ELEMENTS_HPP_
 
@@ -23,6 +23,12 @@ class ElementCalls {
   }
   std::array<Expr, 4> random_normal(const Expr& seed, const Expr& counter, const Expr& stream = 0, Here here = Here::at()) {
     return random(TILERT_RANDOM_NORMAL, seed, counter, stream, here);
+  }
+
+  // All blocks of the grid come here before any goes on.
+  void grid_sync(Here here = Here::at()) {
+    at(here);
+    tilert_builder_grid_sync(raw_);
   }
 
   // destination's dims with dim `dim` of the table replaced by those of the indices; an index out of range gives 0.

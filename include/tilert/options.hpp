@@ -106,7 +106,13 @@ struct Hints {
     return *this;
   }
   Hints& no_contract() { return flags |= TILERT_GRID_NO_CONTRACT, *this; }
+  // The grid's points are tiles, over which as many blocks loop as fit; only the first ones, where `count` says how many.
+  Hints& persistent() { return flags |= TILERT_GRID_PERSISTENT, *this; }
+  Hints& persistent(const Tile& count) { return tile_count = count.tensor(), persistent(); }
+  tilert_tensor tile_count{};
 };
+inline Hints persistent() { return Hints().persistent(); }
+inline Hints persistent(const Tile& count) { return Hints().persistent(count); }
 inline Hints threads(int64_t n) { return Hints().threads(n); }
 
 struct TensorOptions {

@@ -83,6 +83,7 @@ class Builder {
   Code begin_while_body(tilert_expr condition);
   Code end_while();
   Code jump(ir::JumpKind kind);
+  Code grid_sync();
   Code begin_if(tilert_expr condition);
   Code begin_else();
   Code end_if();

@@ -302,6 +302,17 @@ Code Builder::jump(ir::JumpKind kind) {
   });
 }
 
+Code Builder::grid_sync() {
+  return run("grid_sync", [&]() -> Status {
+    TILERT_TRY(need_kernel());
+    for (const OpenScope& scope : scopes_)
+      if (scope.kind == ScopeKind::parallel || scope.kind == ScopeKind::combine)
+        return make_error(Code::kInvalidProgram, "the blocks of a grid meet outside parallel: end it first");
+    append(ir::GridSync{});
+    return {};
+  });
+}
+
 Code Builder::begin_if(tilert_expr condition) {
   return run("if", [&]() -> Status {
     TILERT_TRY(need_statements());

@@ -70,11 +70,18 @@ Status Builder::do_begin_kernel(const tilert_grid& grid, std::span<const tilert_
     return make_error(Code::kInvalidProgram, "a program has at most {} kernels", kMaxKernels);
   if (!program_->kernels.empty() && program_->kernels.back().source) return refuse(Refusal::mixed_source_);
   if (grid.flags & ~kGridFlags) return make_error(Code::kInvalidArgument, "unknown flags {:#x}", grid.flags);
-  if ((grid.flags & TILERT_GRID_PERSISTENT) || !is_none(grid.tile_count)) return refuse(Refusal::persistent_);
+  const bool persistent = (grid.flags & TILERT_GRID_PERSISTENT) != 0;
+  if (!persistent && !is_none(grid.tile_count))
+    return make_error(Code::kInvalidArgument, "a tile count belongs to a persistent grid: give TILERT_GRID_PERSISTENT too");
   if (grid.flags & TILERT_GRID_FIXED_ORDER) return refuse(Refusal::fixed_order_);
   if (grid.flags & TILERT_GRID_FAST_MATH) return refuse(Refusal::fast_math_);
   contract_ = !(grid.flags & TILERT_GRID_NO_CONTRACT);
   kernel_ = {};
+  kernel_.persistent = persistent;
+  if (!is_none(grid.tile_count)) {
+    TILERT_ASSIGN(const uint32_t at, find(grid.tile_count, tensors_.size(), "the tile count"));
+    kernel_.tile_count = tensors_[at];
+  }
   const size_t number = program_->kernels.size();
   kernel_.name = number == 0 ? program_->name : fmt::format("{}_{}", program_->name, number);
   if (grid.name) {

@@ -172,6 +172,7 @@ void CText::stmt(const Stmt& s) {
                  // Tile operations are gone before printing; the verifier's lowered stage refuses them.
                  [&](const Copy&) {}, [&](const Fill&) {}, [&](const Gemm&) {}, [&](const Reduce&) {},
                  [&](const Fold&) {}, [&](const Scan&) {}, [&](const Pick&) {}, [&](const Sort&) {}, [&](const Reinterpret&) {}, [&](const Parallel&) {},
+                 [&](const GridSync&) {},
              },
              s.node);
 }

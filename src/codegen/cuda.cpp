@@ -30,16 +30,22 @@ class KernelText {
   std::string run(GeneratedKernel& out) {
     collect_uses();
     out.entry = entry_;
+    out.persistent = kernel_.blocks != kNoVar;
     out.threads = plan_.threads + (plan_.roles.on ? 128 : 0);
     out.shared_bytes = plan_.shared_bytes;
     for (int i = 0; i < 3; ++i) out.cluster[i] = plan_.cluster[i];
     for (size_t d = 0; d < 3; ++d) out.grid.push_back(d < kernel_.grid.size() ? kernel_.grid[d] : program_.arena->index(1));
+    for_each_stmt(kernel_.body, [&](const Stmt& s) {
+      const auto* c = std::get_if<Call>(&s.node);
+      out.cooperative |= c && c->primitive == Primitive::grid_barrier;
+    });
     const std::string parameters = parameter_list(out);
     text_.open(fmt::format("TL_KERNEL({}, {}) {}({}) {{", out.threads, plan_.min_blocks, entry_, parameters));
     static const char* const kBlock[] = {"tl_block_x()", "tl_block_y()", "tl_block_z()"};
     for (size_t d = 0; d < kernel_.block_vars.size(); ++d)
       if (vars_.count(kernel_.block_vars[d]))
         text_.line(fmt::format("const int {} = {};", text_.var(kernel_.block_vars[d]), kBlock[d]));
+    if (kernel_.blocks != kNoVar) text_.line(fmt::format("const int {} = tl_grid_x();", text_.var(kernel_.blocks)));
     if (plan_.roles.on) text_.line(fmt::format("const int {} = tl_thread();", text_.var(plan_.roles.thread)));
     if (plan_.thread != kNoVar) text_.line(fmt::format("const int {} = tl_thread();", text_.var(plan_.thread)));
     text_.block(kernel_.body);
@@ -52,7 +58,7 @@ class KernelText {
   bool narrow(Expr e) {
     if (e->is_variable()) {
       const VarKind kind = program_.vars[e->var()].kind;
-      if (kind == VarKind::block_index || kind == VarKind::thread) return true;
+      if (kind == VarKind::block_index || kind == VarKind::thread || kind == VarKind::blocks) return true;
       if (kind == VarKind::dim) return false;
     }
     const auto found = narrow_.find(e);

@@ -39,6 +39,8 @@ struct GeneratedKernel {
   std::vector<ir::Expr> block, cluster_exprs;  // source kernels: in place of threads and cluster, where not empty
   ir::Expr shared_expr = nullptr;              // source kernels: in place of shared_bytes
   int cluster[3] = {1, 1, 1};
+  bool cooperative = false;      // its blocks meet: all are there at once. CPU: the last parameter is where they keep their state
+  bool persistent = false;       // its one extent is the most blocks; fewer do the same work
   int64_t shared_bytes = 0;      // CUDA: dynamic shared memory; CPU: scratch of one worker
   std::vector<KernelParameter> parameters;
 };

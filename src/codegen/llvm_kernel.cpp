@@ -16,7 +16,8 @@ std::string LlvmKernel::run(GeneratedKernel& out) {
   out.entry = entry_name(index_);
   for (size_t d = 0; d < 3; ++d) out.grid.push_back(d < source_.grid.size() ? source_.grid[d] : arena_.index(1));
   measure_products(kernel_.body);
-  out.shared_bytes = kernel_.tile_bytes + panel_bytes_ + row_bytes_;
+  out.shared_bytes = (kernel_.meets ? 0 : kernel_.tile_bytes) + panel_bytes_ + row_bytes_;
+  out.cooperative = kernel_.meets;
   cache_.emplace_back();
   text_.begin(fmt::format("define void @{}(ptr noalias %parameters, i64 %first, i64 %last, ptr noalias %grid, ptr noalias %scratch)",
                           out.entry));
@@ -61,29 +62,36 @@ void LlvmKernel::regions(GeneratedKernel& out) {
       if (is_workspace(program_.buffer(use.buffer))) regions_.insert(use.buffer);
   };
   for_each_stmt(source_.body, note);
-  for (BufferId id : regions_) {
+  std::vector<BufferId> order(regions_.begin(), regions_.end());
+  if (kernel_.meets) {
+    regions_.insert(kernel_.state);
+    order.push_back(kernel_.state);  // the launch finds it as the last one
+  }
+  for (BufferId id : order) {
     const std::string at = text_.let("getelementptr inbounds i64, ptr %parameters, i64 {}", out.parameters.size());
     text_.put("{} = load ptr, ptr {}, align 8", base(id), at);
     out.parameters.push_back({KernelParameter::Kind::workspace, id, nullptr, {}});
   }
 }
 
-// Tiles and packing areas in scratch, private variables on the stack.
+// Tiles and packing areas in scratch, private variables on the stack. Blocks that meet have tiles of their own.
 void LlvmKernel::memory() {
-  for (const auto& [id, offset] : kernel_.scratch)
-    if (!is_local(id)) text_.put("{} = getelementptr inbounds i8, ptr %scratch, i64 {}", tile_name(id), offset);
-  text_.put("%panels = getelementptr inbounds i8, ptr %scratch, i64 {}", kernel_.tile_bytes);
-  text_.put("%rows = getelementptr inbounds i8, ptr %scratch, i64 {}", kernel_.tile_bytes + panel_bytes_);
+  const int64_t first = kernel_.meets ? 0 : kernel_.tile_bytes;
+  if (!kernel_.meets) tiles("%scratch");
+  text_.put("%panels = getelementptr inbounds i8, ptr %scratch, i64 {}", first);
+  text_.put("%rows = getelementptr inbounds i8, ptr %scratch, i64 {}", first + panel_bytes_);
   for (const auto& [id, lanes] : kernel_.locals) {
-    if (const auto placed = kernel_.scratch.find(id); placed != kernel_.scratch.end()) {
-      text_.put("{} = getelementptr inbounds i8, ptr %scratch, i64 {}", local_name(id), placed->second);
-      continue;
-    }
+    if (kernel_.scratch.count(id)) continue;
     const Buffer& b = program_.buffer(id);
     int64_t elements = 1;
     for (Expr e : b.shape) elements *= e->as_int();
     text_.put("{} = alloca [{} x {}], align 64", local_name(id), elements, vector_type(lanes, register_type(local_dtype(b.dtype))));
   }
+}
+
+void LlvmKernel::tiles(const std::string& area) {
+  for (const auto& [id, offset] : kernel_.scratch)
+    text_.put("{} = getelementptr inbounds i8, ptr {}, i64 {}", is_local(id) ? local_name(id) : tile_name(id), area, offset);
 }
 
 void LlvmKernel::blocks() {
@@ -100,7 +108,8 @@ void LlvmKernel::blocks() {
       bind(source_.block_vars[d], last ? rest : text_.let("urem i64 {}, {}", rest, extents[d]));
       if (!last) rest = text_.let("udiv i64 {}, {}", rest, extents[d]);
     }
-    block(kernel_.body);
+    if (kernel_.meets) block_that_meets(b, extents);
+    else block(kernel_.body);
   });
 }
 
@@ -125,10 +134,19 @@ void LlvmKernel::statement(const CpuStmt& stmt) {
                    Scope scope(*this);
                    product(n);
                  },
-                 [&](const CpuFor& n) { loop(n); },
-                 [&](const CpuWhile& n) { while_loop(n); },
+                 [&](const CpuFor& n) { meets(stmt) ? loop_that_meets(n) : loop(n); },
+                 [&](const CpuWhile& n) {
+                   if (meets(stmt)) forget();
+                   while_loop(n);
+                   if (meets(stmt)) forget();
+                 },
                  [&](const CpuIf& n) { branch(n); },
-                 [&](const StmtPtr& n) { element_statement(*n, 1, true); },
+                 [&](const StmtPtr& n) {
+                   if (std::holds_alternative<GridSync>(n->node)) return meet();
+                   element_statement(*n, 1, true);
+                   if (const auto* let = std::get_if<Let>(&n->node)) hold(let->var);
+                   if (const auto* atomic = std::get_if<Atomic>(&n->node)) hold(atomic->old);
+                 },
              },
              stmt.node);
 }
@@ -215,7 +233,7 @@ bool LlvmKernel::is_tame(Expr e) {
 
 std::string LlvmKernel::scalar(Expr e) {
   if (e->is_constant()) return values_.constant(e->dtype, e->bits, 1);
-  if (e->is_variable()) return scalars_[e->var()];
+  if (e->is_variable()) return kernel_.held.count(e->var()) ? load_held(e->var()) : scalars_[e->var()];
   return compute(e, 1);
 }
 

@@ -40,6 +40,7 @@ class LlvmKernel {
   void parameters(GeneratedKernel& out);
   void regions(GeneratedKernel& out);
   void memory();
+  void tiles(const std::string& area);
   void blocks();
   void block(const passes::CpuBlock& body);
   void statement(const passes::CpuStmt& stmt);
@@ -48,6 +49,16 @@ class LlvmKernel {
   void branch(const passes::CpuIf& n);
   void repeat(ir::Expr condition, const std::function<void()>& head, const std::function<void()>& body);
   void counted_loop(const ir::For& loop, const std::function<void()>& body);
+
+  // llvm_grid.cpp
+  void block_that_meets(const std::string& number, const std::vector<std::string>& extents);
+  void loop_that_meets(const passes::CpuFor& n);
+  void meet();
+  int count_meetings(const passes::CpuBlock& body) const;
+  void forget();
+  void hold(ir::VarId var);  // into memory, where it is held
+  std::string load_held(ir::VarId var);
+  std::string held_place(ir::VarId var);
 
   // Expressions: scalar() with a vector loop's variable at its first lane, vector() for all lanes.
   std::string scalar(Expr e);
@@ -130,6 +141,8 @@ class LlvmKernel {
   std::set<ir::VarId> varying_;
   ir::VarId lane_ = ir::kNoVar;     // the variable of the vector loop around
   int64_t panel_bytes_ = 0, row_bytes_ = 0;
+  std::string own_, word_, ended_;  // of a block that meets: its tiles, where it goes on, the end of its round
+  int meetings_ = 0;
 };
 
 }  // namespace tilert::codegen

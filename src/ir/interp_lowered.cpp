@@ -67,6 +67,7 @@ bool Machine::step(const Operation& op, const ir::Call& n, const Lanes& lanes) {
     case Primitive::wgmma_hold:
     case Primitive::setmaxnreg_inc:
     case Primitive::setmaxnreg_dec: return true;
+    case Primitive::grid_barrier: return meet();
     case Primitive::cp_async: return call_cp_async(op, n, lanes);
     case Primitive::ldmatrix_x1: return call_ldmatrix(op, 1, false, lanes);
     case Primitive::ldmatrix_x2: return call_ldmatrix(op, 2, false, lanes);

@@ -9,6 +9,10 @@
 namespace tilert::ir {
 namespace interp {
 
+namespace {
+constexpr int64_t kLoopingBlocks = 3;  // of a lowered persistent kernel
+}  // namespace
+
 Status Machine::run() {
   const FloatEnvironment environment;
   if (!bind_arguments() || !allocate_tiles()) return std::move(*error_);
@@ -234,6 +238,34 @@ void Machine::reset(Memory& m) {
   std::fill(m.last_read.begin(), m.last_read.end(), 0u);
 }
 
+// All threads of a block, each of which knows its index.
+Lanes Machine::lanes_of(const Kernel& kernel) {
+  Lanes lanes;
+  for (int l = 0; l < threads_of(kernel); ++l) lanes.push_back(static_cast<uint32_t>(l));
+  for (VarId v = 0; v < p_.vars.size(); ++v)
+    if (p_.vars[v].kind == VarKind::thread)
+      for (uint32_t l : lanes) vars_[v * lanes_ + l] = l;
+  return lanes;
+}
+
+void Machine::enter_block(const Kernel& kernel, const int64_t block[3]) {
+  for (size_t d = 0; d < kernel.block_vars.size(); ++d)
+    std::fill_n(vars_.begin() + kernel.block_vars[d] * lanes_, lanes_, static_cast<uint64_t>(block[d]));
+  for (Memory& m : memory_) reset(m);
+}
+
+// How many tiles of a persistent kernel are to be done.
+bool Machine::count_tiles(const Kernel& kernel, int64_t& tiles) {
+  if (kernel.tile_count == kNoBuffer) return true;
+  Memory& memory = memory_[kernel.tile_count];
+  const int64_t at[kMaxRank] = {};
+  uint64_t value = 0;
+  if (!read(memory, at, memory.shape.size(), 0, value)) return false;
+  tiles = static_cast<int64_t>(value);
+  if (memory.dtype == DType::int32) tiles = static_cast<int32_t>(value);
+  return true;
+}
+
 bool Machine::run_kernel(const Kernel& kernel, const Operations& code) {
   const size_t rank = kernel.grid.size();
   if (rank > 3 || rank != kernel.block_vars.size()) return fail("a grid has 1 to 3 extents", Code::kInternal);
@@ -244,18 +276,20 @@ bool Machine::run_kernel(const Kernel& kernel, const Operations& code) {
     grid[d] = eval_index(t, 0);
     if (grid[d] <= 0) return true;
   }
-  Lanes lanes;
-  for (int l = 0; l < threads_of(kernel); ++l) lanes.push_back(static_cast<uint32_t>(l));
-  for (VarId v = 0; v < p_.vars.size(); ++v)
-    if (p_.vars[v].kind == VarKind::thread)
-      for (uint32_t l : lanes) vars_[v * lanes_ + l] = l;
+  int64_t tiles = INT64_MAX;
+  if (kernel.blocks == kNoVar && !count_tiles(kernel, tiles)) return false;
+  if (kernel.blocks != kNoVar) {
+    grid[0] = std::min<int64_t>(grid[0], kLoopingBlocks);
+    std::fill_n(vars_.begin() + kernel.blocks * lanes_, lanes_, static_cast<uint64_t>(grid[0]));
+  }
+  if (meets(kernel)) return run_together(kernel, grid);
+  const Lanes lanes = lanes_of(kernel);
   int64_t block[3];
   for (block[2] = 0; block[2] < grid[2]; ++block[2])
     for (block[1] = 0; block[1] < grid[1]; ++block[1])
       for (block[0] = 0; block[0] < grid[0]; ++block[0]) {
-        for (size_t d = 0; d < rank; ++d)
-          std::fill_n(vars_.begin() + kernel.block_vars[d] * lanes_, lanes_, static_cast<uint64_t>(block[d]));
-        for (Memory& m : memory_) reset(m);
+        if ((block[2] * grid[1] + block[1]) * grid[0] + block[0] >= tiles) return true;
+        enter_block(kernel, block);
         if (!execute(code, lanes)) return false;
         jump_.clear();
         jumping_ = 0;

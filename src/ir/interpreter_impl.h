@@ -87,7 +87,11 @@ class Machine {
   bool allocate_tiles();
   bool share_storage(Memory& m);
   bool run_kernel(const Kernel& kernel, const Operations& code);
+  void enter_block(const Kernel& kernel, const int64_t block[3]);
+  bool count_tiles(const Kernel& kernel, int64_t& tiles);
   int threads_of(const Kernel& kernel) const;
+  Lanes lanes_of(const Kernel& kernel);
+  static bool meets(const Kernel& kernel);
   void reset(Memory& m);
   bool execute(const Operations& code, const Lanes& lanes);
   bool execute(const Operation& op, const Lanes& lanes);
@@ -98,6 +102,13 @@ class Machine {
   bool step(const Operation& op, const Let&, const Lanes&);
   bool step(const Operation& op, const Store&, const Lanes&);
   bool step(const Operation& op, const Inline&, const Lanes&);
+
+  // interp_grid.cpp: blocks that meet
+  class Meeting;
+  bool run_together(const Kernel& kernel, const int64_t grid[3]);
+  bool be_block(Machine& of_grid, const Kernel& kernel, const int64_t block[3], Operations& code);
+  bool meet();
+  bool step(const Operation&, const GridSync&, const Lanes&) { return meet(); }
 
   // interp_atomic.cpp
   bool step(const Operation& op, const Atomic&, const Lanes&);
@@ -199,6 +210,8 @@ class Machine {
   std::vector<std::optional<JumpKind>> jump_;  // by lane: what it is on its way to
   size_t jumping_ = 0;                          // lanes that are
   int64_t statements_ = 0;
+  Meeting* meeting_ = nullptr;  // of the grid's blocks, of which this machine runs number `number_`
+  size_t number_ = 0;
   const Stmt* current_ = nullptr;
   std::optional<Error> error_;
 };

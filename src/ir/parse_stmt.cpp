@@ -60,6 +60,7 @@ Stmt::Node Parser::node(int depth) {
   if (s_.accept("continue")) return Jump{JumpKind::next};
   if (s_.accept("return")) return Jump{JumpKind::finish};
   if (s_.accept("atomic")) return atomic();
+  if (s_.accept("grid_sync")) return GridSync{};
   if (s_.accept("let")) return let();
   if (s_.accept("store")) {
     Store n;

@@ -196,6 +196,9 @@ void Parser::kernel() {
   s_.expect("grid");
   k.grid = exprs(false);
   hints(k.hints);
+  k.persistent = s_.accept("persistent");
+  if (k.persistent && s_.accept("count")) k.tile_count = buffer_reference();
+  if (k.persistent && s_.accept("blocks")) k.blocks = var();
   if (s_.accept("threads")) k.threads = narrow("a number of threads");
   if (s_.is("source"))
     k.source = source_kernel();

@@ -132,6 +132,9 @@ class Printer : ExprPrinter {
     put(") grid ");
     exprs(k.grid);
     for (const Hint& h : k.hints.all) hint(h);
+    if (k.persistent) put(" persistent");
+    if (k.tile_count != kNoBuffer) put(" count "), buffer(k.tile_count);
+    if (k.blocks != kNoVar) put(" blocks "), var(k.blocks);
     if (k.threads) put(" threads ", k.threads);
     if (k.source)
       source(*k.source);
@@ -332,6 +335,7 @@ class Printer : ExprPrinter {
   }
   void body(const Jump& n) { put(word(n.kind)); }
   void body(const Atomic& n) { atomic(n); }
+  void body(const GridSync&) { put("grid_sync"); }
   void body(const Let& n) {
     put("let ");
     var(n.var);

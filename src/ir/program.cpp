@@ -98,7 +98,10 @@ class Cloner {
   // The dims that parameters, grids, bodies and used buffers name, in the order of declaration, come first.
   void find_used() {
     used_.used.assign(from_.buffers.size(), 0);
-    for (const Kernel& k : from_.kernels) used_.block(k.body);
+    for (const Kernel& k : from_.kernels) {
+      used_.block(k.body);
+      used_.mark(k.tile_count);
+    }
     for (const Parameter& p : from_.parameters)
       if (p.kind == Parameter::Kind::tensor) used_.mark(p.buffer);
     std::vector<char> seen_var(from_.vars.size(), 0), seen_node(from_.arena->size(), 0);
@@ -152,6 +155,8 @@ class Cloner {
     Kernel copied = k;
     for (VarId& v : copied.block_vars) v = var(v);
     each(copied.grid);
+    copied.tile_count = buffer(k.tile_count);
+    copied.blocks = var(k.blocks);
     if (k.source) {
       auto source = std::make_shared<SourceKernel>(*k.source);
       each(source->block);

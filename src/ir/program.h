@@ -21,6 +21,7 @@ enum class VarKind : uint8_t {
   loop,         // of For and Parallel
   let,
   thread,       // thread index within the block (lowered code)
+  blocks,       // how many blocks loop over a persistent kernel's tiles (lowered code)
 };
 
 struct Var {
@@ -110,7 +111,12 @@ struct Kernel {
   std::vector<Expr> grid;         // one extent each, over dims and scalars
   Block body;
   Hints hints;
-  int threads = 0;  // lowered: of a block
+  // The grid's points are tiles, over which as many blocks loop as fit; only those whose number (x fastest) is below the
+  // first element of tile_count, where there is one.
+  bool persistent = false;
+  BufferId tile_count = kNoBuffer;  // a tensor of int32 or int64
+  int threads = 0;                  // lowered: of a block
+  VarId blocks = kNoVar;            // lowered, persistent: their number; the grid has one extent, and may be launched smaller
   std::shared_ptr<const SourceKernel> source;  // set: `body` and `block_vars` are empty
 };
 

@@ -191,6 +191,10 @@ struct Jump {
   JumpKind kind;
 };
 
+// All blocks of the grid come here before any goes on, and see what the others did before. Not inside Parallel; under
+// conditions that hold for all blocks alike.
+struct GridSync {};
+
 // Target source text with operands spliced in: $0, $1, ... name them. Code: refused unless the caller allows source.
 struct Inline {
   std::string target;  // cuda | hip | llvm
@@ -228,7 +232,7 @@ struct Group {
 
 struct Stmt {
   using Node = std::variant<Alloc, Copy, Fill, Gemm, Reduce, Fold, Scan, Pick, Sort, Reinterpret, Parallel, For, If, While, Jump, Let,
-                            Store, Atomic, Inline, Move, Call, Group>;
+                            Store, Atomic, GridSync, Inline, Move, Call, Group>;
   Node node;
   uint32_t ordinal = 0;    // of the tile operation it comes from; unique in the program
   uint32_t location = 0;   // index into Program::locations; 0 = unknown

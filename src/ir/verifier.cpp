@@ -250,11 +250,12 @@ bool Verifier::kernel(const Kernel& k) {
   private_.assign(p_.buffers.size(), 0);
   for (VarId v = 0; v < p_.vars.size(); ++v) {
     const VarKind kind = p_.vars[v].kind;
-    defined_[v] = kind == VarKind::dim || kind == VarKind::scalar || (kind == VarKind::thread && lowered());
+    defined_[v] = kind == VarKind::dim || kind == VarKind::scalar || (kind == VarKind::thread && lowered()) ||
+                  (kind == VarKind::blocks && v == k.blocks);
   }
   for (VarId v : k.block_vars)
     if (!define(v, VarKind::block_index, 0)) return false;
-  return block(k.body);
+  return block(k.body) && grid_syncs(k) && persistent(k);
 }
 
 bool Verifier::source_kernel(const Kernel& k) {

@@ -38,6 +38,8 @@ class Verifier {
   bool hints(const Hints& hints);
   bool kernel(const Kernel& k);
   bool source_kernel(const Kernel& k);
+  bool grid_syncs(const Kernel& k);  // verify_grid.cpp
+  bool persistent(const Kernel& k);
   bool launch_exprs(const std::vector<Expr>& list, const char* what);
   bool over_dims(Expr e, bool scalars, const std::string& what);
   bool supported(DType dtype, const std::string& what);
@@ -68,6 +70,7 @@ class Verifier {
   bool check(const While& n);
   bool check(const Jump& n);
   bool check(const Atomic& n);
+  bool check(const GridSync& n);
   bool check(const Let& n);
   bool check(const Store& n);
   bool check(const Inline& n);

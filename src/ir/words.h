@@ -10,7 +10,7 @@
 
 namespace tilert::ir {
 
-inline constexpr std::string_view kVarKindWords[] = {"dim", "scalar", "block", "loop", "let", "thread"};
+inline constexpr std::string_view kVarKindWords[] = {"dim", "scalar", "block", "loop", "let", "thread", "blocks"};
 inline constexpr std::string_view kScopeWords[] = {"global", "shared", "fragment", "var", "local", "registers"};
 inline constexpr std::string_view kDirectionWords[] = {"none", "in", "out", "inout"};
 inline constexpr std::string_view kPreferWords[] = {"any", "tma", "async", "sync"};

@@ -157,6 +157,8 @@ class Builder {
       out.shared_bytes = bytes[0];
     }
     if (out.cluster[0] * out.cluster[1] * out.cluster[2] > 1) out.features |= runtime::kNeedsLaunchEx;
+    if (k.persistent) out.attributes |= runtime::kKernelPersistent;
+    if (k.cooperative) out.attributes |= runtime::kKernelCooperative;
     for (const KernelParameter& p : k.parameters) TILERT_TRY(slot(p, out));
     out_.kernels.push_back(std::move(out));
     return {};

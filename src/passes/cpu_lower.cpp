@@ -1,6 +1,7 @@
 // The walk over a kernel's statements, control flow, and where tiles lie.
 #include "passes/cpu_lower.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "arith/build.h"
@@ -9,6 +10,7 @@
 #include "passes/cpu_lowering.h"
 #include "passes/expand.h"
 #include "passes/hints.h"
+#include "passes/persist.h"
 #include "passes/structure.h"
 
 namespace tilert::passes {
@@ -113,6 +115,10 @@ Status CpuLowering::lower(const StmtPtr& stmt, Out& out) {
   const auto refused = [&](const char* what) -> Status {
     return make_error(Code::kUnsupported, "{}: {} cannot be compiled for a CPU", describe(program_, *stmt), what);
   };
+  const auto plainly = [&]() -> Status {
+    emit(out, stmt);
+    return {};
+  };
   Status status = std::visit(
       Overload{
           [&](const Alloc& n) -> Status {
@@ -131,22 +137,14 @@ Status CpuLowering::lower(const StmtPtr& stmt, Out& out) {
           [&](const For& n) { return lower_for(stmt, n, out); },
           [&](const If& n) { return lower_if(n, out); },
           [&](const While& n) { return lower_while(n, out); },
-          [&](const Jump&) -> Status {
-            emit(out, stmt);
-            return {};
+          [&](const Jump&) { return plainly(); },
+          [&](const Atomic&) { return plainly(); },
+          [&](const GridSync&) {
+            kernel_.meets = true;
+            return plainly();
           },
-          [&](const Atomic&) -> Status {
-            emit(out, stmt);
-            return {};
-          },
-          [&](const Let&) -> Status {
-            emit(out, stmt);
-            return {};
-          },
-          [&](const Store&) -> Status {
-            emit(out, stmt);
-            return {};
-          },
+          [&](const Let&) { return plainly(); },
+          [&](const Store&) { return plainly(); },
           [&](const Inline& n) -> Status {
             if (n.target != "llvm")
               return make_error(Code::kUnsupported, "{}: inline source for '{}' cannot be compiled for a CPU: give a text in \"llvm\"",
@@ -219,11 +217,20 @@ Status CpuLowering::lower_if(const If& n, Out& out) {
   return {};
 }
 
+bool meets(const CpuStmt& stmt) {
+  const auto any = [](const CpuBlock& block) { return std::any_of(block.begin(), block.end(), [](const CpuStmt& s) { return meets(s); }); };
+  if (const auto* s = std::get_if<StmtPtr>(&stmt.node)) return std::holds_alternative<GridSync>((*s)->node);
+  if (const auto* loop = std::get_if<CpuFor>(&stmt.node)) return any(loop->body);
+  if (const auto* loop = std::get_if<CpuWhile>(&stmt.node)) return any(loop->head) || any(loop->body);
+  const auto* branch = std::get_if<CpuIf>(&stmt.node);
+  return branch && (any(branch->then_body) || any(branch->else_body));
+}
+
 namespace {
 
-// Private arrays that would crowd a small stack stand in scratch, as tiles do.
+// Private arrays that would crowd a small stack stand in scratch, as tiles do; all where blocks meet.
 void place_large_locals(const Program& program, CpuKernel& kernel) {
-  constexpr int64_t kMostOnStack = 1024;
+  const int64_t kMostOnStack = kernel.meets ? 0 : 1024;
   for (const auto& [id, lanes] : kernel.locals) {
     const Buffer& b = program.buffer(id);
     int64_t bytes = lanes * 8;  // of the widest register type
@@ -234,11 +241,54 @@ void place_large_locals(const Program& program, CpuKernel& kernel) {
   }
 }
 
+void hold_values(const CpuBlock& block, CpuKernel& kernel) {
+  const auto hold = [&](VarId var) {
+    if (var != kNoVar && kernel.held.emplace(var, kernel.tile_bytes).second) kernel.tile_bytes += 8;
+  };
+  for (const CpuStmt& stmt : block) {
+    if (const auto* s = std::get_if<StmtPtr>(&stmt.node)) {
+      if (const auto* let = std::get_if<Let>(&(*s)->node)) hold(let->var);
+      if (const auto* atomic = std::get_if<Atomic>(&(*s)->node)) hold(atomic->old);
+    } else if (const auto* loop = std::get_if<CpuFor>(&stmt.node)) {
+      if (meets(stmt)) hold(loop->loop.var);
+      hold_values(loop->body, kernel);
+    } else if (const auto* again = std::get_if<CpuWhile>(&stmt.node)) {
+      hold_values(again->head, kernel);
+      hold_values(again->body, kernel);
+    } else if (const auto* branch = std::get_if<CpuIf>(&stmt.node)) {
+      hold_values(branch->then_body, kernel);
+      hold_values(branch->else_body, kernel);
+    }
+  }
+}
+
+// What a block has computed outlives a meeting in memory; how many blocks there are must be known from dims.
+Status keep_state(const Program& program, size_t index, CpuKernel& kernel) {
+  for (Expr extent : program.kernels[index].grid) {
+    bool of_dims = true;
+    for_each_node(extent, [&](Expr n) { of_dims &= !n->is_variable() || program.vars[n->var()].kind == VarKind::dim; });
+    if (!of_dims)
+      return make_error(Code::kUnsupported, "kernel '{}': on a CPU, a grid whose blocks meet has extents of dims and constants: give "
+                        "the scalar that it depends on as a dim", program.kernels[index].name);
+  }
+  hold_values(kernel.body, kernel);
+  return {};
+}
+
+BufferId add_state(Program& program, size_t index, int64_t tile_bytes) {
+  Arena& a = *program.arena;
+  Expr blocks = a.index(1);
+  for (Expr extent : program.kernels[index].grid) blocks = arith::mul(a, blocks, arith::max(a, extent, 0));
+  const Expr words = arith::mul(a, arith::ceildiv(a, arith::mul(a, blocks, 8), kPage), kPage);
+  return program.add_workspace("blocks", DType::uint8, {arith::add(a, words, arith::mul(a, blocks, tile_bytes))}, false);
+}
+
 }  // namespace
 
 Result<CpuProgram> cpu_lower(Module module, const PassContext& context, int lanes) {
   TILERT_ASSIGN(Module taken, take_hints(std::move(module), context));
-  TILERT_ASSIGN(Module expanded, expand(std::move(taken), context));
+  TILERT_ASSIGN(Module counted, persist(std::move(taken), context));
+  TILERT_ASSIGN(Module expanded, expand(std::move(counted), context));
   TILERT_ASSIGN(Module structured, structure(std::move(expanded), context));
   TILERT_ASSIGN(Module contracted, contract(std::move(structured), context));
   TILERT_ASSIGN(Module judged, judge_hints(std::move(contracted), context));
@@ -249,7 +299,9 @@ Result<CpuProgram> cpu_lower(Module module, const PassContext& context, int lane
     CpuLowering lowering(out, kernel, body, lanes);
     TILERT_ASSIGN(kernel.body, lowering.lower(body));
     place_large_locals(out.module.program, kernel);
+    if (kernel.meets) TILERT_TRY(keep_state(out.module.program, i, kernel));
     kernel.tile_bytes = round_up(kernel.tile_bytes, kPage);
+    if (kernel.meets) kernel.state = add_state(out.module.program, i, kernel.tile_bytes);
     out.kernels.push_back(std::move(kernel));
   }
   return out;

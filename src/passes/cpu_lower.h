@@ -65,7 +65,7 @@ struct CpuIf {
 };
 
 struct CpuStmt {
-  // StmtPtr: Let, Store, Atomic, Jump or Inline of the block.
+  // StmtPtr: Let, Store, Atomic, GridSync, Jump or Inline of the block.
   std::variant<CpuLoops, CpuRowReduce, CpuGemm, CpuFor, CpuWhile, CpuIf, ir::StmtPtr> node;
   uint32_t ordinal = 0;
   std::string comment;
@@ -76,6 +76,11 @@ struct CpuKernel {
   std::map<ir::BufferId, int64_t> scratch;  // byte offset of each tile
   int64_t tile_bytes = 0;                   // of all tiles, a multiple of the page size
   std::map<ir::BufferId, int> locals;       // var and local buffers, with the lanes that each holds
+  // Blocks that meet: each stops at a grid_sync and goes on there in the next round, so that tiles, variables and what it
+  // has computed (`held`: byte offsets among the tiles) lie in `state`: a word for each block, then their tiles.
+  bool meets = false;
+  ir::BufferId state = ir::kNoBuffer;       // of the workspace
+  std::map<ir::VarId, int64_t> held;
   std::vector<std::string> notes;           // what was fused, and why not
 };
 
@@ -86,6 +91,9 @@ struct CpuProgram {
 
 // `lanes`: f32 elements of a vector. UNSUPPORTED names what the CPU does not have.
 Result<CpuProgram> cpu_lower(Module module, const PassContext& context, int lanes);
+
+// Whether blocks meet in it.
+bool meets(const CpuStmt& stmt);
 
 inline constexpr int64_t kCpuProductDepth = 256;  // k of one round: a panel of B stays in L1, rows of A in L2
 

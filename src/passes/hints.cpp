@@ -8,6 +8,7 @@
 #include "arith/build.h"
 #include "ir/visit.h"
 #include "ir/words.h"
+#include "passes/persist.h"
 
 namespace tilert::passes {
 namespace {
@@ -123,7 +124,8 @@ std::string why_not_on_gpu(const HintOutcome& h, const KernelPlan& plan, const K
     case HintKind::max_registers:
       if (plan.roles.on) return "roles move registers between warpgroups";
       return registers_for(target, threads, plan.min_blocks) <= h.asked ? "" : "its blocks are too few to bound them";
-    case HintKind::raster: return kernel.grid.size() > 1 ? "" : "its grid has one dim";
+    case HintKind::raster:
+      return plan.raster == h.asked ? "" : kernel.persistent && plan.raster == 0 ? "its tiles come in their order" : "its grid has one dim";
     case HintKind::roles: return h.asked < 2 || plan.roles.on ? "" : plan.roles.reason;
     case HintKind::consumers:
       if (!plan.roles.on) return "the kernel has no roles: " + plan.roles.reason;
@@ -215,30 +217,21 @@ Result<Module> raster(Module module, const PassContext&) {
   for (size_t k = 0; k < module.program.kernels.size(); ++k) {
     Kernel& kernel = module.program.kernels[k];
     const int64_t width = hint_of(kernel, HintKind::raster);
-    if (width == 0 || kernel.grid.size() < 2) continue;
+    if (width == 0 || kernel.persistent || kernel.grid.size() < 2) continue;
     Program& p = module.program;
     Arena& a = *p.arena;
     const Expr columns = kernel.grid[0], rows = kernel.grid[1];
     const Expr x = p.var(kernel.block_vars[0]), y = p.var(kernel.block_vars[1]);
     Block top;
-    const auto let = [&](Expr value, const char* name) {
-      const VarId var = p.add_var(VarKind::let, DType::index, name);
-      top.push_back(make_stmt(Let{var, value, {}}));
-      return p.var(var);
-    };
-    // Block number n, as launched, is the n-th of groups of `width` columns, each walked row by row.
-    const Expr n = let(arith::add(a, arith::mul(a, y, columns), x), "number");
-    const Expr group = arith::mul(a, rows, width);
-    const Expr first = let(arith::mul(a, arith::floordiv(a, n, group), width), "first_column");
-    const Expr wide = let(arith::min(a, arith::sub(a, columns, first), a.index(width)), "group_width");
-    const Expr within = let(arith::mod(a, n, group), "within");
-    const Expr column = let(arith::add(a, first, arith::mod(a, within, wide)), "column");
-    const Expr row = let(arith::floordiv(a, within, wide), "row");
-    module.facts.define(column, module.facts.range(x));
-    module.facts.define(row, module.facts.range(y));
-    const std::unordered_map<VarId, Expr> moved{{x->var(), column}, {y->var(), row}};
+    const VarId number = p.add_var(VarKind::let, DType::index, "number");
+    top.push_back(make_stmt(Let{number, arith::add(a, arith::mul(a, y, columns), x), {}}));
+    const RasterPoint at = raster_point(module, top, p.var(number), columns, rows, width);
+    module.facts.define(at.column, module.facts.range(x));
+    module.facts.define(at.row, module.facts.range(y));
+    const std::unordered_map<VarId, Expr> moved{{x->var(), at.column}, {y->var(), at.row}};
     kernel.body = map_block_exprs(kernel.body, [&](Expr e) { return substitute(a, e, moved); });
     kernel.body.insert(kernel.body.begin(), top.begin(), top.end());
+    module.plans[k].raster = width;
   }
   return module;
 }

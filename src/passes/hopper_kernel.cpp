@@ -7,6 +7,7 @@
 #include "ir/visit.h"
 #include "layout/fragment_builders.h"
 #include "passes/lower.h"
+#include "passes/persist.h"
 #include "passes/roles.h"
 #include "passes/select.h"
 
@@ -23,27 +24,30 @@ struct RingPlace {
 
 class RoleLowering {
  public:
-  RoleLowering(Lower& low, const Kernel& kernel) : low_(low), arena_(low.arena()), roles_(low.plan().roles), kernel_(kernel) {}
+  RoleLowering(Lower& low, const Kernel& kernel)
+      : low_(low), arena_(low.arena()), roles_(low.plan().roles), kernel_(kernel), body_(tile_body(kernel, low.plan())),
+        tiles_(tile_loop(kernel, low.plan())) {}
 
   Status run() {
     declare_tiles();
     for (const StmtPtr& s : kernel_.body)
-      if (is_common(*s)) TILERT_TRY(low_.statement(s));
+      if (tiles_ ? s.get() != tiles_ : is_common(*s)) TILERT_TRY(low_.statement(s));
     initialize_barriers();
     const Expr thread = low_.program().var(roles_.thread);
     const int64_t consumers = low_.plan().threads;
-    Status status;
-    Block producer = low_.collect([&] { produce(thread, consumers); });
-    Block consumer = low_.collect([&] { status = consume(); });
+    Status first, second;
+    Block producer = low_.collect([&] { first = produce(thread, consumers); });
+    Block consumer = low_.collect([&] { second = consume(); });
     low_.emit(If{arith::le(arena_, low_.index(consumers), thread), std::move(producer), std::move(consumer)});
-    return status;
+    TILERT_TRY(std::move(first));
+    return second;
   }
 
  private:
   const For& loop() const {
-    for (const StmtPtr& s : kernel_.body)
+    for (const StmtPtr& s : body_)
       if (s->ordinal == roles_.loop) return std::get<For>(s->node);
-    return std::get<For>(kernel_.body.front()->node);  // plan_roles found it
+    return std::get<For>(body_.front()->node);  // plan_roles found it
   }
 
   bool is_common(const Stmt& s) const {
@@ -68,7 +72,7 @@ class RoleLowering {
         low_.declare_shared(a->buffer);
       }
     };
-    declare(kernel_.body);
+    declare(body_);
     declare(loop().body);
     full_ = low_.scratch(DType::uint64, roles_.stages, "full");
     empty_ = low_.scratch(DType::uint64, roles_.stages, "empty");
@@ -119,21 +123,42 @@ class RoleLowering {
     low_.emit(std::move(f));
   }
 
+  // What a role does for each tile: once, or in the loop over tiles, with what both roles compute for themselves there.
+  Status over_tiles(const std::function<Status()>& tile) {
+    if (!tiles_) return tile();
+    Status status;
+    For f = std::get<For>(tiles_->node);
+    const arith::FactsScope scope(low_.facts());
+    low_.bound_loop(f);
+    f.body = low_.collect([&] {
+      for (const StmtPtr& s : body_)
+        if (status && is_common(*s)) status = low_.statement(s);
+      if (status) status = tile();
+    });
+    low_.emit(std::move(f));
+    return status;
+  }
+
   // ---- producer: one thread issues all copies ----
 
-  void produce(Expr thread, int64_t consumers) {
+  Status produce(Expr thread, int64_t consumers) {
     if (roles_.producer_registers) low_.call(Primitive::setmaxnreg_dec, {text_arg(std::to_string(roles_.producer_registers))});
+    Status status;
     low_.when(arith::eq(arena_, thread, consumers), [&] {
       const RingPlace place = enter_ring(1);  // the first wait on an empty slot passes
-      loop_over([&] {
-        const auto [slot, parity] = read_place(place);
-        low_.call(Primitive::mbarrier_wait, {barrier_arg(empty_, slot), value_arg(parity)});
-        low_.call(Primitive::mbarrier_expect, {barrier_arg(full_, slot), value_arg(low_.index(slot_bytes()))});
-        for (const StmtPtr& s : loop().body)
-          if (const auto* copy = std::get_if<Copy>(&s->node)) load(*s, *copy, slot);
-        advance(place, slot, parity);
+      status = over_tiles([&]() -> Status {
+        loop_over([&] {
+          const auto [slot, parity] = read_place(place);
+          low_.call(Primitive::mbarrier_wait, {barrier_arg(empty_, slot), value_arg(parity)});
+          low_.call(Primitive::mbarrier_expect, {barrier_arg(full_, slot), value_arg(low_.index(slot_bytes()))});
+          for (const StmtPtr& s : loop().body)
+            if (const auto* copy = std::get_if<Copy>(&s->node)) load(*s, *copy, slot);
+          advance(place, slot, parity);
+        });
+        return {};
       });
     });
+    return status;
   }
 
   int64_t slot_bytes() const {
@@ -164,7 +189,15 @@ class RoleLowering {
 
   Status consume() {
     if (roles_.consumer_registers) low_.call(Primitive::setmaxnreg_inc, {text_arg(std::to_string(roles_.consumer_registers))});
-    for (const StmtPtr& s : kernel_.body) {
+    if (tiles_) place_ = enter_ring(0);  // the ring goes on from tile to tile
+    TILERT_TRY(over_tiles([&] { return consume_tile(); }));
+    if (!roles_.stores.empty())  // shared memory must outlive the copies that read it
+      low_.when(leads_warpgroup(), [&] { low_.call(Primitive::tma_store_wait_read, {text_arg("0")}); });
+    return {};
+  }
+
+  Status consume_tile() {
+    for (const StmtPtr& s : body_) {
       if (s->ordinal == roles_.loop && std::holds_alternative<For>(s->node)) {
         multiply_loop();
       } else if (is_common(*s)) {
@@ -177,8 +210,6 @@ class RoleLowering {
         TILERT_TRY(low_.statement(s));
       }
     }
-    if (!roles_.stores.empty())  // shared memory must outlive the copies that read it
-      low_.when(leads_warpgroup(), [&] { low_.call(Primitive::tma_store_wait_read, {text_arg("0")}); });
     return {};
   }
 
@@ -187,24 +218,29 @@ class RoleLowering {
 
   // A slot is released one iteration late, when the product that read it is known to be done.
   void multiply_loop() {
-    const RingPlace place = enter_ring(0);
+    if (!tiles_) place_ = enter_ring(0);
     const BufferId before = low_.scalar(DType::index, "before");
     low_.store({before, {}}, low_.index(-1));
     loop_over([&] {
-      const auto [slot, parity] = read_place(place);
+      const auto [slot, parity] = read_place(place_);
       low_.call(Primitive::mbarrier_wait, {barrier_arg(full_, slot), value_arg(parity)});
       for (const StmtPtr& s : loop().body)
         if (const auto* gemm = std::get_if<Gemm>(&s->node)) multiply(*s, *gemm, slot);
       low_.call(Primitive::wgmma_wait, {text_arg("1")});
-      const Expr last = low_.read({before, {}}, "before");
-      low_.when(arith::logical_and(arena_, arith::le(arena_, low_.index(0), last), leads_warpgroup()),
-                [&] { low_.call(Primitive::mbarrier_arrive, {barrier_arg(empty_, last)}); });
+      release(before);
       low_.store({before, {}}, slot);
-      advance(place, slot, parity);
+      advance(place_, slot, parity);
     });
     low_.call(Primitive::wgmma_wait, {text_arg("0")});
     for (const StmtPtr& s : loop().body)
       if (const auto* gemm = std::get_if<Gemm>(&s->node)) hold(gemm->c.buffer);
+    if (tiles_) release(before);
+  }
+
+  void release(BufferId before) {
+    const Expr last = low_.read({before, {}}, "before");
+    low_.when(arith::logical_and(arena_, arith::le(arena_, low_.index(0), last), leads_warpgroup()),
+              [&] { low_.call(Primitive::mbarrier_arrive, {barrier_arg(empty_, last)}); });
   }
 
   void hold(BufferId fragment) {
@@ -251,6 +287,10 @@ class RoleLowering {
     const DType dtype = low_.program().buffer(copy.dst.buffer).dtype;
     note_tensor_copy(s, copy.dst.buffer, roles_.maps[map]);
     const BufferId staging = low_.staging_tile(dtype, {copy.src.extents[0], columns});
+    if (tiles_) {  // the copy of the tile before may still read it
+      low_.when(leads_warpgroup(), [&] { low_.call(Primitive::tma_store_wait_read, {text_arg("0")}); });
+      low_.call(Primitive::named_barrier, {value_arg(arith::add(arena_, warpgroup(), kWarpgroupBarrier)), value_arg(low_.index(128))});
+    }
     low_.group(fmt::format("{}: copy, to its staging", s.ordinal), [&] { fill_staging(copy, staging, dtype, rows, columns); });
     low_.call(Primitive::proxy_fence, {});
     low_.call(Primitive::named_barrier, {value_arg(arith::add(arena_, warpgroup(), kWarpgroupBarrier)), value_arg(low_.index(128))});
@@ -288,6 +328,9 @@ class RoleLowering {
   Arena& arena_;
   const RolePlan& roles_;
   const Kernel& kernel_;
+  const Block& body_;  // of a tile
+  const Stmt* tiles_;  // the loop over them; null: one
+  RingPlace place_{};  // of the consumers
   BufferId full_ = kNoBuffer, empty_ = kNoBuffer;
 };
 

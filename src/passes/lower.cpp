@@ -344,6 +344,7 @@ Status Lower::statement(const StmtPtr& s) {
           [&](const Atomic& a) { return uniform_atomic(a); },
           [&](const Let& l) { return uniform_let(l); },
           [&](const Store& st) { return uniform_store(st); },
+          [&](const GridSync&) { return grid_sync(); },
           [&](const Inline& i) { return inline_source(i); },
           [&](const auto&) -> Status { emit(s); return {}; },
       },

@@ -129,6 +129,7 @@ class Lower {
   Status uniform_let(const ir::Let& let);
   Status uniform_store(const ir::Store& store);
   Status uniform_atomic(const ir::Atomic& atomic);
+  Status grid_sync();
   Status while_loop(const ir::While& loop);
   Status inline_source(const ir::Inline& source);
 

@@ -75,6 +75,16 @@ Status Lower::uniform_store(const Store& st) {
   return {};
 }
 
+// One counter in the workspace serves all barriers of the program, which leave it as the next one needs it.
+Status Lower::grid_sync() {
+  BufferId counter = 0;
+  const auto is_counter = [](const Buffer& b) { return is_workspace(b) && b.name == "grid_counter"; };
+  while (counter < program().buffers.size() && !is_counter(program().buffers[counter])) ++counter;
+  if (counter == program().buffers.size()) counter = program().add_workspace("grid_counter", DType::uint32, {index(1)}, true);
+  call(Primitive::grid_barrier, {address_arg({counter, {index(0)}})});
+  return {};
+}
+
 // Every thread runs the text; its places are memory that all see, or each thread's own variable.
 Status Lower::inline_source(const Inline& n) {
   if (n.target != "cuda")

@@ -96,6 +96,8 @@ struct KernelPlan {
   std::map<uint32_t, RingPlan> rings;       // by ordinal
   std::set<ir::BufferId> partial;           // fragments whose sums stay unfinished until read
   RolePlan roles;
+  ir::VarId tile_round = ir::kNoVar;        // of the loop over tiles, which is all but lets of a persistent kernel's body
+  int64_t raster = 0;                       // width of the groups in which blocks or tiles come; 0: none
   int cluster[3] = {1, 1, 1};
   int64_t shared_bytes = 0;
   int min_blocks = 1;                       // on a multiprocessor: bounds the registers of a thread

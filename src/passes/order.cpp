@@ -8,6 +8,7 @@
 #include "passes/layouts.h"
 #include "passes/lower.h"
 #include "passes/partial_sums.h"
+#include "passes/persist.h"
 #include "passes/ring.h"
 #include "passes/roles.h"
 #include "passes/select.h"
@@ -23,6 +24,7 @@ const std::vector<Pass>& gpu_passes() {
   static const auto& table = immortal(std::vector<Pass>{
       {"take_hints", take_hints, Stage::specialized},
       {"raster", raster, Stage::specialized},
+      {"persist", persist, Stage::specialized},
       {"expand", expand, Stage::specialized},
       {"select", select, Stage::specialized},
       {"structure", structure, Stage::specialized},

@@ -9,6 +9,7 @@
 #include "ir/words.h"
 #include "layout/fragment_builders.h"
 #include "passes/hints.h"
+#include "passes/persist.h"
 #include "passes/region.h"
 #include "passes/select.h"
 
@@ -22,7 +23,7 @@ constexpr int64_t kSpan = 128;  // bytes of a row of a swizzled sub-tile
 class RolePlanner {
  public:
   RolePlanner(Module& module, const Kernel& kernel, KernelPlan& plan, const PassContext& context)
-      : module_(module), program_(module.program), kernel_(kernel), plan_(plan), context_(context) {}
+      : module_(module), program_(module.program), kernel_(kernel), body_(tile_body(kernel, plan)), plan_(plan), context_(context) {}
 
   Status run() {
     plan_.roles.reason = decide();
@@ -48,7 +49,7 @@ class RolePlanner {
     if (hint_of(kernel_, HintKind::roles) == 1) return "the program asks for no roles";
     if (orders_blocks(kernel_.body)) return "it waits for other blocks, which copies that run ahead would not";
     const Stmt* loop_stmt = nullptr;
-    for (const StmtPtr& s : kernel_.body) {
+    for (const StmtPtr& s : body_) {
       const auto* loop = std::get_if<For>(&s->node);
       if (!loop || loop->kind != ForKind::pipelined) continue;
       if (loop_stmt) return "it has more than one pipelined loop";
@@ -69,7 +70,7 @@ class RolePlanner {
     if (gemms_.empty() || plan_.roles.loads.empty()) return "its loop has no copies or no product";
     const std::string known = share_lets(*loop_stmt);
     if (!known.empty()) return known;
-    for (const StmtPtr& s : kernel_.body)
+    for (const StmtPtr& s : body_)
       if (const auto* copy = std::get_if<Copy>(&s->node)) take_store(*s, *copy);
     return budget(loop);
   }
@@ -83,14 +84,16 @@ class RolePlanner {
     need(loop.begin), need(loop.end);
     for (const StmtPtr& s : loop.body)
       if (const auto* copy = std::get_if<Copy>(&s->node)) std::for_each(copy->src.offsets.begin(), copy->src.offsets.end(), need);
-    const auto first = kernel_.body.begin();
-    const auto end = std::find_if(first, kernel_.body.end(), [&](const StmtPtr& s) { return s.get() == &loop_stmt; });
+    const auto first = body_.begin();
+    const auto end = std::find_if(first, body_.end(), [&](const StmtPtr& s) { return s.get() == &loop_stmt; });
     for (auto at = end; at != first;) {
       const auto* let = std::get_if<Let>(&(*--at)->node);
       if (!let || !needed.count(let->var)) continue;
       if (!let->value) {
         if (program_.buffer(let->read.buffer).scope != Scope::global || std::any_of(first, at, [&](const StmtPtr& s) { return writes_global_memory(*s); }))
           return fmt::format("operation {}: a place in the loop depends on what the consumers read", (*at)->ordinal);
+        if (&body_ != &kernel_.body && is_written(let->read.buffer))
+          return fmt::format("operation {}: a place in the loop depends on what the tiles before wrote", (*at)->ordinal);
         std::for_each(let->read.indices.begin(), let->read.indices.end(), need);
       } else {
         need(let->value);
@@ -98,6 +101,15 @@ class RolePlanner {
       plan_.roles.common.insert(let->var);
     }
     return {};
+  }
+
+  bool is_written(BufferId tensor) const {
+    bool found = false;
+    for_each_stmt(kernel_.body, [&](const Stmt& s) {
+      found |= std::holds_alternative<Inline>(s.node);
+      for (const BufferUse& use : buffer_uses(s)) found |= use.write && may_overlap(program_, use.buffer, tensor);
+    });
+    return found;
   }
 
   bool writes_global_memory(const Stmt& s) const {
@@ -225,6 +237,7 @@ class RolePlanner {
   Module& module_;
   Program& program_;
   const Kernel& kernel_;
+  const Block& body_;  // of a tile
   KernelPlan& plan_;
   const PassContext& context_;
   std::map<uint32_t, GemmPlan> gemms_;

@@ -146,6 +146,8 @@ class JumpRegion {
 
 }  // namespace
 
+Block end_inside(Program& program, const Block& block) { return JumpRegion(program, JumpKind::finish).run(block); }
+
 Result<Module> structure(Module module, const PassContext&) {
   Program& program = module.program;
   for (Kernel& kernel : program.kernels) {

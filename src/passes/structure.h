@@ -9,6 +9,9 @@
 
 namespace tilert::passes {
 
+// The block with jumps to the end of the kernel made into branches within it: they end the block.
+ir::Block end_inside(ir::Program& program, const ir::Block& block);
+
 Result<Module> structure(Module module, const PassContext& context);
 
 }  // namespace tilert::passes

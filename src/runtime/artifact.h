@@ -106,7 +106,11 @@ inline constexpr uint32_t kNeedsLaunchEx = 1u << 0;   // clusters, PDL
 inline constexpr uint32_t kNeedsTensorMap = 1u << 1;  // cuTensorMapEncodeTiled
 
 inline constexpr uint32_t kKernelPdl = 1u << 0;          // the code waits for the grid before it: PDL may be set
-inline constexpr uint32_t kKernelCooperative = 1u << 1;  // grid barrier: all blocks must be resident
+// Grid barrier: all blocks must be resident. On the CPU the last slot is a region of the workspace that starts with a word
+// for each block: where it goes on in the next round, 0 at first, -1 at its end.
+inline constexpr uint32_t kKernelCooperative = 1u << 1;
+
+inline constexpr uint32_t kKernelPersistent = 1u << 2;  // blocks loop over tiles: grid[0] is the most, as many as fit do
 
 struct Kernel {
   std::string entry;

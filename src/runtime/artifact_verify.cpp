@@ -121,9 +121,10 @@ class Verifier {
     if (kernel.tensor_maps.size() > kMaxTensorMaps) return wrong("tensor maps of '{}'", kernel.entry);
     const bool cpu = artifact_.kind == CodeKind::cpu_object;
     const bool cooperative = (kernel.attributes & kKernelCooperative) != 0;
-    if (cpu && (!kernel.tensor_maps.empty() || cluster != 1 || cooperative)) {
-      return wrong("kernel '{}' needs tensor maps, clusters or cooperation on a CPU", kernel.entry);
-    }
+    if (cpu && (kernel.attributes & kKernelPersistent) != 0) return wrong("kernel '{}' loops over tiles on a CPU", kernel.entry);
+    if (cpu && (!kernel.tensor_maps.empty() || cluster != 1)) return wrong("kernel '{}' needs tensor maps or clusters on a CPU", kernel.entry);
+    if (cpu && cooperative && (kernel.slots.empty() || kernel.slots.back().kind != SlotKind::workspace))
+      return wrong("kernel '{}', whose blocks meet, has no place for their state", kernel.entry);
     uint32_t bytes = 0;
     for (const Slot& slot : kernel.slots) TILERT_TRY(check_slot(slot, kernel, &bytes));
     for (const TensorMapRecipe& map : kernel.tensor_maps) TILERT_TRY(check_map(map));
@@ -143,7 +144,7 @@ class Verifier {
              std::has_single_bit(width);
         break;
       case SlotKind::expression: ok = width == 4 || width == 8; break;
-      case SlotKind::workspace: ok = width == 8; break;
+      case SlotKind::workspace: ok = width == 8 && artifact_.workspace.bytes; break;
       case SlotKind::tensor_map: ok = slot.index < kernel.tensor_maps.size() && slot.bytes == kTensorMapBytes; break;
     }
     if (!ok) return wrong("a parameter of kernel '{}' is out of range", kernel.entry);

@@ -1,4 +1,6 @@
 // The launch on the CPU: parameters as 8-byte slots, ranges of blocks on the device's executor, to completion.
+#include <algorithm>
+
 #include "runtime/launch_state.h"
 #include "runtime/scratch_arena.h"
 #include "support/thread_pool.h"
@@ -19,6 +21,22 @@ struct CpuJob {
   }
 };
 
+// Rounds of blocks that meet: each runs until it waits for the others or is at its end, which its word in the workspace
+// tells.
+Code run_rounds(const LaunchState& state, const PreparedKernel& kernel, const Work& work, uint64_t blocks_state) {
+  auto* const words = reinterpret_cast<int64_t*>(blocks_state);
+  std::fill_n(words, work.count, 0);
+  for (;;) {
+    state.loaded.device().executor()->run(work);
+    const int64_t ended = std::count(words, words + work.count, -1);
+    if (ended == work.count) return Code::kOk;
+    if (ended == 0 && std::all_of(words, words + work.count, [&](int64_t word) { return word == words[0]; })) continue;
+    return refuse(state.info, Code::kInvalidArgument, -1, -1,
+                  "kernel '{}': its blocks do not come to the same grid_sync: {} of {} have ended, and others wait", kernel.kernel->entry,
+                  ended, work.count);
+  }
+}
+
 Code run_kernel(const LaunchState& state, const PreparedKernel& kernel) {
   Grid grid;
   if (const Code code = evaluate_grid(state, kernel, &grid); code != Code::kOk) return code;
@@ -32,6 +50,8 @@ Code run_kernel(const LaunchState& state, const PreparedKernel& kernel) {
   work.context = &job;
   work.count = grid.blocks;
   work.nanoseconds = static_cast<uint64_t>(std::max<int64_t>(state.value(kernel.work), 0));
+  if ((kernel.kernel->attributes & kKernelCooperative) != 0)
+    return run_rounds(state, kernel, work, parameters[kernel.slots.size() - 1]);
   state.loaded.device().executor()->run(work);
   return Code::kOk;
 }

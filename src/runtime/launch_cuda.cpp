@@ -34,6 +34,7 @@ Code read_wishes(const tilert_launch_info& info, Wishes* wishes) {
     switch (attribute.id) {
       case TILERT_ATTRIBUTE_PDL: wishes->pdl = attribute.value != 0; break;
       case TILERT_ATTRIBUTE_COOPERATIVE: wishes->cooperative = attribute.value != 0; break;
+      case TILERT_ATTRIBUTE_MAX_BLOCKS: break;  // evaluate_grid
       case TILERT_ATTRIBUTE_PRIORITY:
         wishes->has_priority = true;
         wishes->priority = static_cast<int32_t>(attribute.value);
@@ -112,6 +113,13 @@ class Launcher {
   }
 
  private:
+  Code refuse_grid(const PreparedKernel& kernel, const Grid& grid) const {
+    return refuse(state_.info, Code::kUnsupported, -1, -1,
+                  "kernel '{}': its {} blocks meet in a grid_sync and must be on the device at once, where {} fit ({} multiprocessors); "
+                  "launch a smaller grid whose blocks do more each", kernel.kernel->entry, grid.blocks, kernel.resident,
+                  state_.loaded.device().facts().multiprocessors);
+  }
+
   // A captured launch may be replayed until the context ends.
   CuResult ask_capture() {
     std::atomic<bool>& pinned = state_.variant->module->pinned;
@@ -127,6 +135,7 @@ class Launcher {
     Grid grid;
     if (const Code code = evaluate_grid(state_, kernel, &grid); code != Code::kOk) return code;
     if (grid.blocks == 0) return Code::kOk;
+    if (kernel.resident != 0 && grid.blocks > kernel.resident && !kernel.persistent) return refuse_grid(kernel, grid);
     alignas(64) uint8_t bytes[kMaxParameterBytes];
     void* parameters[kMaxKernelParams];
     if (const Code code = pack_parameters(state_, kernel, bytes); code != Code::kOk) return code;

@@ -93,6 +93,16 @@ void store(uint8_t* to, uint64_t value, uint8_t bytes) {
   }
 }
 
+// Of a persistent kernel: as many as fit, or as the caller allows.
+int64_t most_blocks(const LaunchState& state, const PreparedKernel& kernel) {
+  int64_t most = kernel.resident;
+  for (uint32_t i = 0; i < state.info.attribute_count; ++i) {
+    const tilert_launch_attribute& attribute = state.info.attributes[i];
+    if (attribute.id == TILERT_ATTRIBUTE_MAX_BLOCKS) most = std::min(most, std::max<int64_t>(attribute.value, 1));
+  }
+  return most;
+}
+
 }  // namespace
 
 Code evaluate_grid(const LaunchState& state, const PreparedKernel& kernel, Grid* grid) {
@@ -107,6 +117,7 @@ Code evaluate_grid(const LaunchState& state, const PreparedKernel& kernel, Grid*
                     kernel.kernel->entry, extent, i, limit);
     }
   }
+  if (kernel.persistent) grid->blocks = grid->extent[0] = std::min(grid->blocks, most_blocks(state, kernel));
   return Code::kOk;
 }
 

@@ -105,6 +105,25 @@ Status check_parameters(const CudaDriver& driver, PreparedKernel& kernel) {
   return {};
 }
 
+// On all multiprocessors of the context, which a green context or a MIG instance has fewer of.
+Status count_resident(const Device& device, PreparedKernel& kernel) {
+  const CudaDriver& driver = *device.driver();
+  const Kernel& recipe = *kernel.kernel;
+  if ((recipe.attributes & (kKernelCooperative | kKernelPersistent)) == 0) return {};
+  const bool persistent = (recipe.attributes & kKernelPersistent) != 0;
+  if (driver.cuOccupancyMaxActiveBlocksPerMultiprocessor == nullptr) {
+    kernel.resident = persistent ? device.facts().multiprocessors : 0;
+    return {};
+  }
+  int blocks = 0;
+  const int threads = static_cast<int>(recipe.threads[0] * recipe.threads[1] * recipe.threads[2]);
+  TILERT_TRY(driver.check(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel.function, threads, recipe.shared_bytes),
+                          "ask how many blocks of a kernel fit"));
+  if (blocks == 0) return make_error(Code::kUnsupported, "kernel '{}': not one of its blocks fits on {}", recipe.entry, device.facts().name);
+  kernel.resident = int64_t{blocks} * device.facts().multiprocessors;
+  return {};
+}
+
 // Under lazy loading this is also what brings the function onto the device, so that its first launch does not.
 Status resolve(const Device& device, CuModule module, PreparedKernel& kernel) {
   const CudaDriver& driver = *device.driver();
@@ -143,6 +162,7 @@ Status resolve(const Device& device, CuModule module, PreparedKernel& kernel) {
     TILERT_TRY(driver.check(driver.cuFuncSetAttribute(kernel.function, kCuFunctionNonPortableCluster, 1),
                             "allow a cluster of more than 8 blocks"));
   }
+  TILERT_TRY(count_resident(device, kernel));
   return check_parameters(driver, kernel);
 }
 

@@ -70,7 +70,9 @@ struct PreparedKernel {
   Term work;
   uint32_t first_map = 0;  // of the variant's maps, counted over its kernels
   uint32_t parameter_bytes = 0;
-  bool cluster = false;  // of more than one block
+  bool cluster = false;     // of more than one block
+  bool persistent = false;  // at most `resident` blocks are launched
+  int64_t resident = 0;  // blocks that fit on the device at once, of a kernel that needs to know; 0: unknown
   // As the driver tells, for introspection; 0 on a CPU.
   uint32_t registers = 0, local_bytes = 0, static_shared_bytes = 0;
 };

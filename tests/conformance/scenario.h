@@ -37,6 +37,7 @@ struct Argument {
 struct Launch {
   std::vector<int64_t> dims;  // by index of declaration
   std::vector<Argument> arguments;
+  int64_t max_blocks = 0;  // of persistent kernels; 0: as many as fit
 
   Launch& input(tl::DType dtype, Reals data);
   Launch& scalar(tl::DType dtype, Real value);
@@ -144,5 +145,6 @@ void add_layout_cases(std::vector<Case>& to);
 void add_host_cases(std::vector<Case>& to);
 void add_hint_cases(std::vector<Case>& to);
 void add_fold_cases(std::vector<Case>& to);
+void add_grid_cases(std::vector<Case>& to);
 
 }  // namespace tilert::conformance

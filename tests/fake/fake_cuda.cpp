@@ -252,6 +252,11 @@ FAKE cuFuncGetParamInfo(CuFunction function, size_t index, size_t* offset, size_
   *bytes = object->sizes[index];
   return kCuSuccess;
 }
+FAKE cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CuFunction, int threads, size_t) {
+  BEGIN(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+  *blocks = 2048 / std::max(threads, 1);
+  return kCuSuccess;
+}
 FAKE cuLaunchKernel(CuFunction function, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz,
                     uint32_t shared, CuStream stream, void** parameters, void**) {
   BEGIN(cuLaunchKernel)

@@ -16,7 +16,7 @@ class RandomProgram {
     for (int i = 0; i < 3; ++i)
       p_.locations.push_back({flip() ? "a.cc" : "b \\ c.cc", pick(100), flip() ? "label" : ""});
     for (VarKind kind :
-         {VarKind::dim, VarKind::scalar, VarKind::block_index, VarKind::loop, VarKind::let, VarKind::thread})
+         {VarKind::dim, VarKind::scalar, VarKind::block_index, VarKind::loop, VarKind::let, VarKind::thread, VarKind::blocks})
       for (DType type : {DType::index, DType::f32, DType::int32, DType::boolean, DType::bf16, DType::uint8})
         p_.add_var(kind, type, names_[pick(5)]);
     for (VarId v : {0u, 1u}) p_.dims.push_back(random_dim(v));
@@ -85,6 +85,7 @@ class RandomProgram {
     if (flip()) b.parameter = pick(2);
     if (flip()) b.alignment = 4;
     b.may_alias = flip();
+    b.zeroed = flip();
     b.location = static_cast<uint32_t>(pick(4));
     if (flip()) b.stages = 1 + pick(4);
     if (flip()) b.byte_offset = 128 * pick(9);
@@ -97,6 +98,9 @@ class RandomProgram {
     k.grid = {expr(DType::index)};
     for (const HintRow& row : hint_rows())
       if (flip()) k.hints.all.push_back({row.kind, row.low, flip(), flip() ? "sm_90a" : ""});
+    k.persistent = flip();
+    if (k.persistent && flip()) k.tile_count = 1;
+    if (k.persistent && flip()) k.blocks = 36;
     k.threads = pick(2) * 128;
     k.body = block(3);
     return k;
@@ -145,7 +149,9 @@ class RandomProgram {
             region(), region(), region(), flip(), flip(), expr(DType::boolean), static_cast<WarpSplit>(pick(4))};
       case 4: return Reduce{static_cast<ReduceOp>(pick(11)), region(), region(), pick(3), flip()};
       case 5: return flip() ? Let{any_var(), expr(any_type()), {}} : Let{any_var(), nullptr, access()};
-      case 6: return Store{access(), expr(any_type())};
+      case 6:
+        if (pick(4) == 0) return GridSync{};
+        return Store{access(), expr(any_type())};
       case 7: return Inline{"cuda", "x = $0 + \"a\\b\";\n\t// \x7f", {expr(DType::f32), access()}};
       case 8: return Move{access(), access(), 1 + pick(8)};
       case 9: return call();

@@ -153,6 +153,31 @@ TEST_F(LaunchCuda, PriorityAndCooperativeReachTheDriver) {
   EXPECT_EQ(launched(1).priority, -3);
 }
 
+TEST_F(LaunchCuda, AGridWhoseBlocksMeetMustFitOnTheDevice) {
+  Artifact artifact = saxpy();
+  artifact.kernels[0].attributes = kKernelCooperative;
+  const auto loaded = load(device_, artifact);
+  Call call = saxpy_call(int64_t{1} << 30, stream_);
+  EXPECT_EQ(call.launch(*loaded), Code::kUnsupported);
+  const std::string fits = fmt::format("{} fit", loaded->table().variants[0]->kernels[0].resident);
+  EXPECT_NE(std::string(call.failure.message).find(fits), std::string::npos) << call.failure.message;
+  EXPECT_EQ(FAKE(fake_calls)("cuLaunchKernelEx"), 0);
+}
+
+TEST_F(LaunchCuda, APersistentKernelHasAsManyBlocksAsFitOrAreAllowed) {
+  Artifact artifact = saxpy();
+  artifact.kernels[0].attributes = kKernelPersistent;
+  const auto loaded = load(device_, artifact);
+  const uint32_t threads = artifact.kernels[0].threads[0];
+  EXPECT_EQ(saxpy_call(int64_t{1} << 30, stream_).launch(*loaded), Code::kOk);
+  EXPECT_EQ(launched(0).grid[0], 2048 / threads * device_->facts().multiprocessors);
+  EXPECT_EQ(saxpy_call(int64_t{1} << 30, stream_).attribute(TILERT_ATTRIBUTE_MAX_BLOCKS, 3).launch(*loaded), Code::kOk);
+  EXPECT_EQ(launched(1).grid[0], 3u);
+  EXPECT_EQ(saxpy_call(1, stream_).launch(*loaded), Code::kOk);
+  EXPECT_EQ(launched(2).grid[0], 1u);
+  EXPECT_EQ(launched(0).cooperative, 0);
+}
+
 TEST_F(LaunchCuda, WithoutLaunchExCooperativeHasItsOwnCallAndPriorityIsUnavailable) {
   FAKE(fake_hide)("cuLaunchKernelEx");
   DeviceOptions options = LaunchCuda::options();

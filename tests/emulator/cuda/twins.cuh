@@ -67,6 +67,9 @@ TL_DEV int tl_thread() { return tlemu_thread(); }
 //@ tl_block_x
 TL_DEV int tl_block_x() { return tlemu_block(0); }
 
+//@ tl_grid_x
+TL_DEV int tl_grid_x() { return tlemu_grid(0); }
+
 //@ tl_block_y
 TL_DEV int tl_block_y() { return tlemu_block(1); }
 

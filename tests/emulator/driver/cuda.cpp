@@ -181,6 +181,15 @@ CuResult cuFuncGetAttribute(int* value, int32_t attribute, CuFunction) {
   return kCuSuccess;
 }
 CuResult cuFuncSetAttribute(CuFunction, int32_t, int) { return kCuSuccess; }
+// By threads and shared memory alone, as if a thread had few registers.
+CuResult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CuFunction, int threads, size_t shared) {
+  const Context* const context = current();
+  if (!context || threads < 1 || threads > 1024) return kCuInvalidValue;
+  const DeviceRow& row = kDevices[context->ordinal];
+  const size_t by_shared = (static_cast<size_t>(row.shared_kib) + 1) * 1024 / (shared + 1024);
+  *blocks = static_cast<int>(std::min({size_t{32}, size_t{2048} / static_cast<size_t>((threads + 31) / 32 * 32), by_shared}));
+  return kCuSuccess;
+}
 CuResult cuLaunchKernel(CuFunction function, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz,
                         uint32_t shared, CuStream, void** parameters, void**) {
   const uint32_t grid[] = {gx, gy, gz}, block[] = {bx, by, bz};
@@ -268,7 +277,8 @@ CuResult cuGetProcAddress_v2(const char* name, void** address, int, uint64_t, in
       EMULATED("cuCtxPushCurrent", cuCtxPushCurrent_v2), EMULATED("cuCtxPopCurrent", cuCtxPopCurrent_v2), EMULATED("cuCtxGetDevice", cuCtxGetDevice),
       EMULATED("cuModuleLoadDataEx", cuModuleLoadDataEx), EMULATED("cuModuleUnload", cuModuleUnload),
       EMULATED("cuModuleGetFunction", cuModuleGetFunction), EMULATED("cuFuncGetAttribute", cuFuncGetAttribute),
-      EMULATED("cuFuncSetAttribute", cuFuncSetAttribute), EMULATED("cuLaunchKernel", cuLaunchKernel),
+      EMULATED("cuFuncSetAttribute", cuFuncSetAttribute),
+      EMULATED("cuOccupancyMaxActiveBlocksPerMultiprocessor", cuOccupancyMaxActiveBlocksPerMultiprocessor), EMULATED("cuLaunchKernel", cuLaunchKernel),
       EMULATED("cuStreamIsCapturing", cuStreamIsCapturing), EMULATED("cuThreadExchangeStreamCaptureMode", cuThreadExchangeStreamCaptureMode),
       EMULATED("cuPointerGetAttribute", cuPointerGetAttribute), EMULATED("cuLaunchKernelEx", cuLaunchKernelEx),
       EMULATED("cuLaunchCooperativeKernel", cuLaunchCooperativeKernel), EMULATED("cuTensorMapEncodeTiled", cuTensorMapEncodeTiled),

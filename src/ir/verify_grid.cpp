@@ -1,0 +1,110 @@
+// What holds for a grid as a whole. Persistent kernels: the number of tiles is an element that the kernel does not write.
+// Meetings: whether all blocks of a grid come to the same grid_syncs, as far as it shows: none may stand under a condition, in a loop
+// or behind a jump that a block's index or the old value of an atomic operation decides. What is read from memory may
+// differ from block to block too; that is for the program to know, and for the interpreter to find out.
+#include <set>
+
+#include "ir/verifier_impl.h"
+#include "ir/visit.h"
+
+namespace tilert::ir {
+namespace {
+
+class Meetings {
+ public:
+  explicit Meetings(const Kernel& kernel) : own_(kernel.block_vars.begin(), kernel.block_vars.end()) {}
+
+  // The grid_sync that not all blocks come to; null: all do.
+  const Stmt* walk(const Block& block, bool apart) {
+    for (const StmtPtr& s : block)
+      if (const Stmt* wrong = statement(*s, apart || left_)) return wrong;
+    return nullptr;
+  }
+
+ private:
+  bool differs(Expr e) const {
+    bool found = false;
+    if (e) for_each_node(e, [&](Expr n) { found |= n->is_variable() && own_.count(n->var()) != 0; });
+    return found;
+  }
+
+  const Stmt* statement(const Stmt& s, bool apart) {
+    if (std::holds_alternative<GridSync>(s.node)) return apart ? &s : nullptr;
+    if (const auto* let = std::get_if<Let>(&s.node); let && differs(let->value)) own_.insert(let->var);
+    if (const auto* atomic = std::get_if<Atomic>(&s.node); atomic && atomic->op != AtomicOp::load) own_.insert(atomic->old);
+    if (const auto* jump = std::get_if<Jump>(&s.node); jump && apart) left_ = true;
+    if (const auto* branch = std::get_if<If>(&s.node)) {
+      const bool under = apart || differs(branch->condition);
+      const Stmt* wrong = walk(branch->then_body, under);
+      return wrong ? wrong : walk(branch->else_body, under);
+    }
+    if (const auto* loop = std::get_if<For>(&s.node)) {
+      const bool under = apart || differs(loop->begin) || differs(loop->end);
+      if (under) own_.insert(loop->var);
+      return trips(under, [&](bool now) { return walk(loop->body, now); });
+    }
+    if (const auto* loop = std::get_if<While>(&s.node))
+      return trips(apart, [&](bool now) {
+        const Stmt* wrong = walk(loop->head, now);
+        const bool under = now || differs(loop->condition);
+        if (!wrong && under && !now) wrong = first(loop->head);
+        return wrong ? wrong : walk(loop->body, under);
+      });
+    return nullptr;
+  }
+
+  // What one trip learns holds in the next: who has left, and which values differ.
+  template <class Trip>
+  const Stmt* trips(bool apart, const Trip& trip) {
+    if (const Stmt* wrong = trip(apart)) return wrong;
+    return trip(apart || left_);
+  }
+
+  static const Stmt* first(const Block& block) {
+    const Stmt* found = nullptr;
+    for_each_stmt(block, [&](const Stmt& s) {
+      if (!found && std::holds_alternative<GridSync>(s.node)) found = &s;
+    });
+    return found;
+  }
+
+  std::set<VarId> own_;  // variables that may differ from block to block
+  bool left_ = false;    // some blocks may have jumped
+};
+
+}  // namespace
+
+bool Verifier::check(const GridSync&) { return true; }
+
+bool Verifier::persistent(const Kernel& k) {
+  if (!k.persistent) return (k.tile_count == kNoBuffer && k.blocks == kNoVar) || fail("only a persistent kernel counts tiles or blocks");
+  if (k.source) return fail("a source kernel is not persistent: its own text loops over its tiles");
+  if (k.blocks != kNoVar && (k.blocks >= p_.vars.size() || p_.vars[k.blocks].kind != VarKind::blocks || k.grid.size() != 1))
+    return fail("a persistent kernel names no number of blocks");
+  bool meets = false;
+  for_each_stmt(k.body, [&](const Stmt& s) { meets |= std::holds_alternative<GridSync>(s.node); });
+  if (meets) return fail("grid_sync in a persistent kernel, whose blocks do different numbers of tiles: use a plain grid");
+  if (k.tile_count == kNoBuffer) return true;
+  if (k.tile_count >= p_.buffers.size()) return fail("the tile count names no tensor");
+  const Buffer& count = p_.buffers[k.tile_count];
+  if (count.scope != Scope::global || (count.dtype != DType::int32 && count.dtype != DType::int64))
+    return fail(fmt::format("the tile count {} is {}; it is the first element of a tensor of i32 or i64", name(k.tile_count), dtype_text(count.dtype)));
+  if (count.direction == Direction::out) return fail(fmt::format("the tile count {} is an output; make it in or inout", name(k.tile_count)));
+  bool writes = false;
+  for_each_stmt(k.body, [&](const Stmt& s) {
+    for (const BufferUse& use : buffer_uses(s))
+      writes |= use.write && p_.buffers[use.buffer].scope == Scope::global && p_.buffers[use.buffer].parameter == count.parameter;
+  });
+  return !writes || fail(fmt::format("the kernel writes {}, which counts its tiles; let another kernel write it", name(k.tile_count)));
+}
+
+bool Verifier::grid_syncs(const Kernel& k) {
+  if (lowered()) return true;
+  const Stmt* wrong = Meetings(k).walk(k.body, false);
+  if (!wrong) return true;
+  current_ = wrong;
+  return fail("not all blocks come to this grid_sync: what decides it depends on the block's index or on the old value of an "
+              "atomic operation; put it where all blocks pass, and what is for some of them under an if beside it");
+}
+
+}  // namespace tilert::ir

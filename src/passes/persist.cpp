@@ -1,0 +1,165 @@
+// The loop over tiles, and their order.
+#include "passes/persist.h"
+
+#include "arith/build.h"
+#include "ir/visit.h"
+#include "passes/hints.h"
+#include "passes/structure.h"
+
+namespace tilert::passes {
+namespace {
+
+using namespace ir;
+
+constexpr int64_t kMostTiles = INT32_MAX;  // what a launch takes along x
+
+class Persistence {
+ public:
+  Persistence(Module& module, size_t index)
+      : module_(module), program_(module.program), arena_(*module.program.arena), kernel_(module.program.kernels[index]),
+        plan_(module.plans[index]) {}
+
+  void loop() {
+    const Expr tiles = product();
+    const VarId block = program_.add_var(VarKind::block_index, DType::index, "block");
+    kernel_.blocks = program_.add_var(VarKind::blocks, DType::index, "blocks");
+    const Expr blocks = program_.var(kernel_.blocks);
+    const int64_t high = module_.facts.range(tiles).high;
+    module_.facts.define(program_.var(block), arith::Range::between(0, std::max<int64_t>(0, std::min(high, kMostTiles) - 1)));
+    module_.facts.define(blocks, arith::Range::between(1, kMostTiles));
+    Block top, trip;
+    Expr total = let(top, tiles, "tiles", {0, kMostTiles});
+    const bool counted = kernel_.tile_count != kNoBuffer;
+    if (counted) total = let(top, arith::max(arena_, arith::min(arena_, total, count(top)), 0), "tiles", {0, kMostTiles});
+    const Expr left = arith::sub(arena_, total, program_.var(block));
+    const Expr rounds = let(top, arith::ceildiv(arena_, left, blocks), "rounds", {-kMostTiles, kMostTiles});
+    plan_.tile_round = program_.add_var(VarKind::loop, DType::index, "round");
+    const Expr round = program_.var(plan_.tile_round);
+    const Expr number = let(trip, arith::add(arena_, program_.var(block), arith::mul(arena_, round, blocks)), "tile", {0, kMostTiles - 1});
+    const auto moved = coordinates(trip, number, counted);
+    Block tile = map_block_exprs(end_inside(program_, kernel_.body), [&](Expr e) { return substitute(arena_, e, moved); });
+    trip.insert(trip.end(), tile.begin(), tile.end());
+    top.push_back(make_stmt(For{ForKind::serial, plan_.tile_round, arena_.index(0), rounds, 1, 0, std::move(trip)}));
+    kernel_.body = std::move(top);
+    kernel_.grid = {tiles};
+    kernel_.block_vars = {block};
+    kernel_.tile_count = kNoBuffer;
+  }
+
+  // Blocks that are tiles: only those whose number is counted do anything.
+  void guard() {
+    if (kernel_.tile_count == kNoBuffer) return;
+    Block top;
+    const Expr limit = count(top);
+    Expr number = arena_.index(0);
+    for (size_t d = kernel_.grid.size(); d-- > 0;)
+      number = arith::add(arena_, arith::mul(arena_, number, kernel_.grid[d]), program_.var(kernel_.block_vars[d]));
+    top.push_back(make_stmt(If{arith::lt(arena_, number, limit), end_inside(program_, kernel_.body), {}}));
+    kernel_.body = std::move(top);
+    kernel_.tile_count = kNoBuffer;
+  }
+
+ private:
+  Expr let(Block& to, Expr value, const char* name, std::pair<int64_t, int64_t> range) {
+    const VarId var = program_.add_var(VarKind::let, DType::index, name);
+    const arith::Range known = module_.facts.range(value);
+    module_.facts.define(program_.var(var), arith::Range::between(std::max(range.first, known.low), std::min(range.second, known.high)));
+    to.push_back(make_stmt(Let{var, value, {}}));
+    return program_.var(var);
+  }
+
+  Expr product() {
+    Expr tiles = arena_.index(1);
+    for (Expr extent : kernel_.grid)
+      tiles = arith::mul(arena_, tiles, module_.facts.range(extent).low >= 0 ? extent : arith::max(arena_, extent, 0));
+    return tiles;
+  }
+
+  Expr count(Block& to) {
+    const Buffer& b = program_.buffer(kernel_.tile_count);
+    const VarId var = program_.add_var(VarKind::let, b.dtype, "count");
+    to.push_back(make_stmt(Let{var, nullptr, {kernel_.tile_count, std::vector<Expr>(b.shape.size(), arena_.index(0))}}));
+    return arena_.cast(program_.var(var), DType::index);
+  }
+
+  std::unordered_map<VarId, Expr> coordinates(Block& to, Expr number, bool counted) {
+    const std::vector<Expr>& extents = kernel_.grid;
+    const size_t rank = extents.size();
+    const auto range = [&](size_t d) {
+      const arith::Range r = module_.facts.range(program_.var(kernel_.block_vars[d]));
+      return std::pair<int64_t, int64_t>(r.low, r.high);
+    };
+    std::unordered_map<VarId, Expr> moved;
+    const int64_t asked = hint_of(kernel_, HintKind::raster);
+    plan_.raster = rank < 2 || counted ? 0 : asked ? asked : kTileGroup;
+    if (plan_.raster > 0) {
+      const Expr layer = arith::mul(arena_, extents[0], extents[1]);
+      const Expr within = rank < 3 ? number : let(to, arith::mod(arena_, number, layer), "within_layer", {0, kMostTiles});
+      if (rank == 3) moved[kernel_.block_vars[2]] = let(to, arith::floordiv(arena_, number, layer), "z", range(2));
+      const RasterPoint at = raster_point(module_, to, within, extents[0], extents[1], plan_.raster);
+      define(at.column, 0), define(at.row, 1);
+      moved[kernel_.block_vars[0]] = at.column;
+      moved[kernel_.block_vars[1]] = at.row;
+      return moved;
+    }
+    static constexpr const char* kNames[] = {"x", "y", "z"};
+    for (size_t d = 0; d < rank; ++d) {
+      const bool last = d + 1 == rank;
+      moved[kernel_.block_vars[d]] = rank == 1 ? number : let(to, last ? number : arith::mod(arena_, number, extents[d]), kNames[d], range(d));
+      if (!last) number = arith::floordiv(arena_, number, extents[d]);
+    }
+    return moved;
+  }
+
+  void define(Expr var, size_t d) { module_.facts.define(var, module_.facts.range(program_.var(kernel_.block_vars[d]))); }
+
+  static constexpr int64_t kTileGroup = 8;  // columns, where no hint says otherwise
+
+  Module& module_;
+  Program& program_;
+  Arena& arena_;
+  Kernel& kernel_;
+  KernelPlan& plan_;
+};
+
+}  // namespace
+
+Result<Module> persist(Module module, const PassContext& context) {
+  for (size_t k = 0; k < module.program.kernels.size(); ++k) {
+    if (!module.program.kernels[k].persistent) continue;
+    Persistence pass(module, k);
+    if (context.target.is_cpu()) pass.guard();
+    else pass.loop();
+  }
+  return module;
+}
+
+const Stmt* tile_loop(const Kernel& kernel, const KernelPlan& plan) {
+  if (plan.tile_round == kNoVar) return nullptr;
+  for (const StmtPtr& s : kernel.body)
+    if (const auto* loop = std::get_if<For>(&s->node); loop && loop->var == plan.tile_round) return s.get();
+  return nullptr;
+}
+
+const Block& tile_body(const Kernel& kernel, const KernelPlan& plan) {
+  const Stmt* loop = tile_loop(kernel, plan);
+  return loop ? std::get<For>(loop->node).body : kernel.body;
+}
+
+RasterPoint raster_point(Module& module, Block& to, Expr n, Expr columns, Expr rows, int64_t width) {
+  Program& p = module.program;
+  Arena& a = *p.arena;
+  const auto let = [&](Expr value, const char* name) {
+    const VarId var = p.add_var(VarKind::let, DType::index, name);
+    to.push_back(make_stmt(Let{var, value, {}}));
+    return p.var(var);
+  };
+  const Expr group = arith::mul(a, rows, width);
+  const Expr first = let(arith::mul(a, arith::floordiv(a, n, group), width), "first_column");
+  const Expr wide = let(arith::min(a, arith::sub(a, columns, first), a.index(width)), "group_width");
+  const Expr within = let(arith::mod(a, n, group), "within");
+  const Expr column = let(arith::add(a, first, arith::mod(a, within, wide)), "column");
+  return {column, let(arith::floordiv(a, within, wide), "row")};
+}
+
+}  // namespace tilert::passes

@@ -1,0 +1,25 @@
+// persist: a persistent kernel's blocks loop over its tiles.
+// before: grid (X, Y, Z) { a tile }     after, on GPUs: grid (X * Y * Z), of which as many blocks are launched as fit
+//   { let tiles, rounds; for round = 0 to rounds { let x, y, z of tile number block + round * blocks; a tile } }
+// Tiles come in groups along x that go down y together (raster), or in their order where their number is read from memory.
+// The end of a tile ends the trip. On CPUs blocks are tiles, and those beyond the number do nothing.
+#pragma once
+
+#include "passes/module.h"
+
+namespace tilert::passes {
+
+Result<Module> persist(Module module, const PassContext& context);
+
+// What does a tile's work: the loop's body in a persistent kernel that was made so, else the kernel's.
+const ir::Block& tile_body(const ir::Kernel& kernel, const KernelPlan& plan);
+// The loop over tiles; null where there is none.
+const ir::Stmt* tile_loop(const ir::Kernel& kernel, const KernelPlan& plan);
+
+// Lets that say which of columns x rows points the n-th is, in groups of `width` columns, each walked row by row.
+struct RasterPoint {
+  ir::Expr column, row;
+};
+RasterPoint raster_point(Module& module, ir::Block& to, ir::Expr n, ir::Expr columns, ir::Expr rows, int64_t width);
+
+}  // namespace tilert::passes

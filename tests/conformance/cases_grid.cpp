@@ -1,0 +1,351 @@
+// Cases of the whole grid: blocks that meet, and blocks that loop over tiles.
+#include "conformance/scenario.h"
+
+namespace tilert::conformance {
+namespace {
+
+// 70. Rounds in which each block reads what another wrote in the round before, with a tile, a fragment, a variable and values
+// computed before that outlive the meetings.
+Scenario neighbours(const Values& v) {
+  const int64_t blocks = v["blocks"];
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto T = b.dim("T");
+    auto x = b.inout("x", tl::i32, {blocks, 32}), y = b.output("y", tl::i32, {blocks, 32});
+    b.grid({blocks}, [&](tl::Index at) {
+      auto own = b.shared(tl::i32, {32}), other = b.shared(tl::i32, {32});
+      auto sum = b.fragment(tl::i32, {32});
+      auto weight = b.var(tl::i32);
+      const auto first = b.let(x(at, 3));
+      b.copy(x(at, 0), own);
+      b.clear(sum);
+      weight = 1;
+      b.serial(T, [&](tl::Index t) {
+        const auto from = b.let((at + t + 1) % blocks);
+        b.copy(x(from, 0), other);
+        b.grid_sync();
+        b.parallel({32}, [&](tl::Index i) { sum(i) += other(31 - i) * tl::Expr(weight); });
+        b.parallel({32}, [&](tl::Index i) { x(at, i) = sum(i) - own(i); });
+        weight = tl::Expr(weight) * -3 + first;
+        b.grid_sync();
+      });
+      b.parallel({32}, [&](tl::Index i) { y(at, i) = sum(i) + own(i) * tl::Expr(weight); });
+    });
+  });
+  for (int64_t trips : {3, 0, 1, 5}) {
+    const Reals start = whole(blocks * 32, -3, 3, 7);
+    Reals x = start, sums(blocks * 32, 0), weights(blocks, 1), y;
+    for (int64_t t = 0; t < trips; ++t) {
+      const Reals before = x;
+      for (int64_t b = 0; b < blocks; ++b) {
+        const int64_t from = (b + t + 1) % blocks;
+        for (int64_t i = 0; i < 32; ++i) sums[b * 32 + i] += before[from * 32 + 31 - i] * weights[b];
+        for (int64_t i = 0; i < 32; ++i) x[b * 32 + i] = sums[b * 32 + i] - start[b * 32 + i];
+        weights[b] = weights[b] * -3 + start[b * 32 + 3];
+      }
+    }
+    for (int64_t k = 0; k < blocks * 32; ++k) y.push_back(sums[k] + start[k] * weights[k / 32]);
+    s.launch({trips}).inout(tl::i32, start, exactly(x)).output(tl::i32, exactly(y));
+  }
+  return s;
+}
+
+// 70. Until nothing changes any more: each block takes over its neighbours' greatest values, and a word tells all of them
+// whether some block did.
+Scenario until_settled(const Values& v) {
+  const int64_t width = v["width"], height = v["height"];
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto x = b.inout("x", tl::i32, {height, width}), rounds = b.inout("rounds", tl::i32, {64});
+    b.grid({width, height}, [&](tl::Index i, tl::Index j) {
+      auto round = b.var(tl::i32), best = b.var(tl::i32);
+      round = 0;
+      b.while_([&] { return tl::Expr(round) == 0 || rounds(tl::cast(tl::index, tl::Expr(round)) - 1) != 0; }, [&] {
+        best = x(j, i);
+        best = tl::max(tl::Expr(best), tl::select(i > 0, x(j, i - 1), tl::Expr(best)));
+        best = tl::max(tl::Expr(best), tl::select(i + 1 < width, x(j, i + 1), tl::Expr(best)));
+        best = tl::max(tl::Expr(best), tl::select(j > 0, x(j - 1, i), tl::Expr(best)));
+        best = tl::max(tl::Expr(best), tl::select(j + 1 < height, x(j + 1, i), tl::Expr(best)));
+        b.grid_sync();
+        b.if_(tl::Expr(best) > x(j, i), [&] {
+          x(j, i) = tl::Expr(best);
+          b.atomic_add(rounds(tl::cast(tl::index, tl::Expr(round))), 1);
+        });
+        round = tl::Expr(round) + 1;
+        b.grid_sync();
+      });
+    });
+  });
+  const Reals start = whole(width * height, -99, 99, 5);
+  Reals x = start, rounds(64, 0);
+  for (int64_t round = 0; round == 0 || rounds[round - 1] != 0; ++round) {
+    const Reals before = x;
+    for (int64_t j = 0; j < height; ++j)
+      for (int64_t i = 0; i < width; ++i) {
+        Real& here = x[j * width + i];
+        if (i > 0) here = std::max(here, before[j * width + i - 1]);
+        if (i + 1 < width) here = std::max(here, before[j * width + i + 1]);
+        if (j > 0) here = std::max(here, before[(j - 1) * width + i]);
+        if (j + 1 < height) here = std::max(here, before[(j + 1) * width + i]);
+        rounds[round] += here > before[j * width + i];
+      }
+  }
+  for (int again = 0; again < 2; ++again) s.launch().inout(tl::i32, start, exactly(x)).inout(tl::i32, Reals(64, 0), exactly(rounds));
+  return s;
+}
+
+// 70. Products before and after a meeting: partial sums of all blocks, then each adds up a row of them.
+Scenario split_product(const Values& v) {
+  const int64_t blocks = 4, m = 64, n = 64, k = v["k"];
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto x = b.input("x", tl::f16, {m, blocks * k}), w = b.input("w", tl::f16, {blocks * k, n});
+    auto parts = b.inout("parts", tl::f32, {blocks, m, n}), y = b.output("y", tl::f32, {m, n});
+    b.grid({blocks}, [&](tl::Index at) {
+      auto a = b.shared(tl::f16, {m, 16}), c = b.shared(tl::f16, {16, n});
+      auto sum = b.fragment(tl::f32, {m, n}), rows = b.fragment(tl::f32, {m / blocks, n}), part = b.fragment(tl::f32, {m / blocks, n});
+      b.clear(sum);
+      b.pipelined(k / 16, tl::stages(3), [&](tl::Index step) {
+        b.copy(x(0, at * k + step * 16), a);
+        b.copy(w(at * k + step * 16, 0), c);
+        b.gemm(a, c, sum);
+      });
+      b.copy(sum, parts(at, 0, 0));
+      b.grid_sync();
+      b.clear(rows);
+      b.serial(blocks, [&](tl::Index p) {
+        b.copy(parts(p, at * (m / blocks), 0), part);
+        b.parallel({m / blocks, n}, [&](tl::Index i, tl::Index j) { rows(i, j) += part(i, j); });
+      });
+      b.copy(rows, y(at * (m / blocks), 0));
+    });
+  });
+  const Reals x = whole(m * blocks * k, -2, 2, 3), w = whole(blocks * k * n, -2, 2, 4);
+  Reals parts(blocks * m * n, 0), y(m * n, 0);
+  for (int64_t p = 0; p < blocks; ++p)
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        Real sum = 0;
+        for (int64_t l = 0; l < k; ++l) sum += x[i * blocks * k + p * k + l] * w[(p * k + l) * n + j];
+        parts[(p * m + i) * n + j] = sum;
+        y[i * n + j] += sum;
+      }
+  for (int again = 0; again < 2; ++again)
+    s.launch().input(tl::f16, x).input(tl::f16, w).inout(tl::f32, Reals(blocks * m * n, 7), exactly(parts)).output(tl::f32, exactly(y));
+  return s;
+}
+
+// 70. More blocks than fit are refused before anything runs, with both numbers. The interpreter and CPUs hold them.
+Scenario too_many(const Values&) {
+  Scenario s;
+  s.language = "cuda";
+  s.program([&](tl::Builder& b) {
+    auto N = b.dim("N");
+    auto y = b.output("y", tl::i32, {N});
+    b.grid({N}, [&](tl::Index i) {
+      b.grid_sync();
+      y(i) = 1;
+    });
+  });
+  s.fails = TILERT_UNSUPPORTED;
+  s.words = {"its 100000 blocks", "on the device at once", "multiprocessors"};
+  s.launch({100000}).output(tl::i32, untouched(100000));
+  return s;
+}
+
+// 70. Meetings that not all blocks come to are refused.
+Scenario not_all(const Values& v) {
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto y = b.inout("y", tl::i32, {8});
+    b.grid({8}, [&](tl::Index i) {
+      if (v["of"] == 0) b.if_(i > 3, [&] { b.grid_sync(); });
+      if (v["of"] == 1) b.serial(i, [&](tl::Index) { b.grid_sync(); });
+      if (v["of"] == 2) {
+        b.if_(i == 2, [&] { b.return_(); });
+        b.grid_sync();
+      }
+      if (v["of"] == 3) {
+        const auto ticket = b.fetch_add(y(0), 1);
+        b.if_(ticket == 7, [&] { b.grid_sync(); });
+      }
+      if (v["of"] == 4) b.parallel({8}, [&](tl::Index) { b.grid_sync(); });
+      if (v["of"] == 5)
+        b.serial(4, [&](tl::Index) {
+          b.grid_sync();
+          b.if_(i == 2, [&] { b.break_(); });
+        });
+    });
+  });
+  s.refused = v["of"] == 4 ? std::vector<std::string>{"grid_sync", "parallel"} : std::vector<std::string>{"grid_sync", "cases_grid.cpp", "not all blocks"};
+  return s;
+}
+
+// 47. Each tile exactly once, in whatever groups, by however many blocks: one launch after the other with one workspace, if any.
+Scenario each_tile_once(const Values& v) {
+  const int64_t rank = v["rank"];
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto X = b.dim("X"), Y = b.dim("Y"), Z = b.dim("Z");
+    auto seen = b.inout("seen", tl::i32, {Z, Y, X}), where = b.output("where", tl::i32, {Z, Y, X});
+    const tl::Hints hints = v["width"] ? tl::persistent().raster(v["width"]) : tl::persistent();
+    const auto tile = [&](tl::Index x, tl::Index y, tl::Index z) {
+      b.atomic_add(seen(z, y, x), 1);
+      where(z, y, x) = tl::cast(tl::i32, (z * 100 + y) * 100 + x);
+    };
+    if (rank == 1) b.grid({X}, hints, [&](tl::Index x) { tile(x, 0, 0); });
+    if (rank == 2) b.grid({X, Y}, hints, [&](tl::Index x, tl::Index y) { tile(x, y, 0); });
+    if (rank == 3) b.grid({X, Y, Z}, hints, tile);
+  });
+  const std::vector<std::vector<int64_t>> shapes[] = {{{91, 1, 1}, {1, 1, 1}, {0, 1, 1}}, {{7, 13, 1}, {13, 7, 1}, {1, 40, 1}, {0, 3, 1}}, {{7, 3, 4}, {1, 2, 9}}};
+  for (const auto& shape : shapes[rank - 1])
+    for (int64_t most : {0, 1, 5}) {
+      Reals where;
+      for (int64_t z = 0; z < shape[2]; ++z)
+        for (int64_t y = 0; y < shape[1]; ++y)
+          for (int64_t x = 0; x < shape[0]; ++x) where.push_back(static_cast<Real>((z * 100 + y) * 100 + x));
+      s.launch(shape).inout(tl::i32, Reals(where.size(), 3), exactly(Reals(where.size(), 4))).output(tl::i32, exactly(where)).max_blocks = most;
+    }
+  return s;
+}
+
+// 47. How many tiles there are is read from memory: the first ones are done, the others keep their bytes.
+Scenario counted_tiles(const Values& v) {
+  const tl::DType dtype = v.dtype();
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto N = b.dim("N");
+    auto count = b.input("count", dtype, {2}), x = b.input("x", tl::i32, {N, 3, 32}), y = b.output("y", tl::i32, {N, 3, 32});
+    b.grid({3, N}, tl::persistent(count), [&](tl::Index at, tl::Index row) {
+      auto t = b.shared(tl::i32, {32});
+      b.copy(x(row, at, 0), t);
+      b.if_(t(5) == 7, [&] { b.return_(); });
+      b.parallel({32}, [&](tl::Index i) { y(row, at, i) = t(31 - i) + 1; });
+    });
+  });
+  const int64_t n = 6;
+  for (int64_t count : {0, 1, 7, 18, 1000, -4})
+    for (int64_t most : {0, 2}) {
+      Reals x = whole(n * 96, -9, 9, 5);
+      x[4 * 32 + 5] = 7;
+      std::vector<Want> want = untouched(n * 96);
+      for (int64_t tile = 0; tile < std::min(count, n * 3); ++tile)
+        for (int64_t i = 0; i < 32 && x[tile * 32 + 5] != 7; ++i) want[tile * 32 + i] = {x[tile * 32 + 31 - i] + 1, 0, false, false};
+      s.launch({n}).input(dtype, {static_cast<Real>(count), 99}).input(tl::i32, x).output(tl::i32, want).max_blocks = most;
+    }
+  return s;
+}
+
+// 47. A kernel counts the tiles of the one after it.
+Scenario counted_before(const Values&) {
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto N = b.dim("N");
+    auto x = b.input("x", tl::i32, {N}), list = b.inout("list", tl::i32, {N}), count = b.inout("count", tl::i32, {1}), y = b.inout("y", tl::i32, {N});
+    b.grid({1}, [&](tl::Index) {
+      b.serial(N, [&](tl::Index i) {
+        b.if_(x(i) > 0, [&] {
+          list(tl::cast(tl::index, count(0))) = tl::cast(tl::i32, i);
+          count(0) = count(0) + 1;
+        });
+      });
+    });
+    b.grid({N}, tl::persistent(count), [&](tl::Index tile) {
+      const auto at = b.let(tl::cast(tl::index, list(tile)));
+      y(at) = y(at) + x(at);
+    });
+  });
+  const int64_t n = 100;
+  const Reals x = whole(n, -2, 2, 11), start = whole(n, -50, 50, 3);
+  Reals y = start;
+  Real count = 0;
+  Reals list(n, 0);
+  for (int64_t i = 0; i < n; ++i) {
+    if (x[i] <= 0) continue;
+    y[i] += x[i];
+    list[static_cast<size_t>(count++)] = static_cast<Real>(i);
+  }
+  Launch& launch = s.launch({n});
+  launch.input(tl::i32, x);
+  launch.inout(tl::i32, Reals(n, 0), exactly(list)).inout(tl::i32, {0}, exactly({count})).inout(tl::i32, start, exactly(y));
+  launch.max_blocks = 4;
+  return s;
+}
+
+// 43. A pipelined product in a persistent loop, with a guard: the second tile is right too. Trips differ from tile to tile.
+Scenario products_in_tiles(const Values& v) {
+  const tl::DType dtype = v.dtype();
+  const int64_t bm = v["rows"], bn = 64, bk = v["depth"], tiles_m = 3, tiles_n = 2;
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto M = b.dim("M"), K = b.dim("K", tl::DimOptions().divisible(8)), R = b.dim("R");
+    auto x = b.input("x", dtype, {M, K}), w = b.input("w", dtype, {bn * tiles_n, K});
+    auto ends = b.input("ends", tl::i32, {R});
+    auto y = b.output("y", v["out"] ? dtype : tl::f32, {M, bn * tiles_n});
+    tl::Hints hints = tl::persistent();
+    if (v["roles"] == 0) hints.roles_off();
+    b.grid({tiles_n, tl::ceildiv(M, bm)}, hints, [&](tl::Index at, tl::Index row) {
+      auto a = b.shared(dtype, {bm, bk}), c = b.shared(dtype, {bn, bk});
+      auto sum = b.fragment(tl::f32, {bm, bn});
+      const auto trips = b.let(tl::ceildiv(tl::min(tl::cast(tl::index, ends(row)), K), bk));
+      b.clear(sum);
+      b.pipelined(trips, tl::stages(v["stages"]), [&](tl::Index k) {
+        b.copy(x(row * bm, k * bk), a);
+        b.copy(w(at * bn, k * bk), c);
+        b.gemm(a, c, sum, tl::trans_b);
+      });
+      b.parallel({bm, bn}, [&](tl::Index i, tl::Index j) { sum(i, j) = tl::max(sum(i, j), 0.f); });
+      b.copy(sum, y(row * bm, at * bn));
+    });
+  });
+  const int64_t m = bm * (tiles_m - 1) + 24, k = 3 * bk + 8, n = bn * tiles_n;
+  const Reals x = whole(m * k, -2, 2, 3), w = whole(n * k, -2, 2, 4);
+  for (int64_t most : {0, 1, 4}) {
+    const Reals ends = {static_cast<Real>(k), static_cast<Real>(bk), static_cast<Real>(most == 1 ? 0 : 2 * bk)};
+    Reals y(m * n, 0);
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        Real sum = 0;
+        const int64_t trips = (std::min(static_cast<int64_t>(ends[i / bm]), k) + bk - 1) / bk;
+        for (int64_t l = 0; l < std::min(k, trips * bk); ++l) sum += x[i * k + l] * w[j * k + l];
+        y[i * n + j] = std::max<Real>(sum, 0);
+      }
+    s.launch({m, k, tiles_m}).input(dtype, x).input(dtype, w).input(tl::i32, ends).output(v["out"] ? dtype : tl::f32, exactly(y)).max_blocks = most;
+  }
+  return s;
+}
+
+// What is not a persistent kernel's is refused.
+Scenario refused_tiles(const Values& v) {
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto count = b.inout("count", v["of"] == 2 ? tl::f32 : tl::i32, {1}), y = b.inout("y", tl::i32, {8});
+    b.grid({8}, tl::persistent(count), [&](tl::Index i) {
+      if (v["of"] == 0) b.grid_sync();
+      if (v["of"] == 1) count(0) = 3;
+      y(i) = 1;
+    });
+  });
+  const std::vector<std::vector<std::string>> words = {{"grid_sync", "persistent", "plain grid"}, {"count", "another kernel"}, {"count", "i32 or i64"}};
+  s.refused = words[static_cast<size_t>(v["of"])];
+  return s;
+}
+
+}  // namespace
+
+void add_grid_cases(std::vector<Case>& to) {
+  to.push_back({"70", "neighbours_in_rounds", {{"blocks", {1, 2, 7}}}, neighbours});
+  to.push_back({"70", "until_nothing_changes", {{"width", {1, 5}}, {"height", {1, 3}}}, until_settled});
+  to.push_back({"70", "a_product_split_and_added_up", {{"k", {16, 80}}}, split_product});
+  to.push_back({"70", "more_blocks_than_fit", {}, too_many});
+  to.push_back({"70", "meetings_that_not_all_come_to", {{"of", {0, 1, 2, 3, 4, 5}}}, not_all});
+  to.push_back({"47", "each_tile_exactly_once", {{"rank", {1, 2, 3}}, {"width", {0, 1, 3, 100}}}, each_tile_once});
+  to.push_back({"47", "tiles_counted_in_memory", {dtypes({tl::i32, tl::i64})}, counted_tiles});
+  to.push_back({"47", "tiles_counted_by_the_kernel_before", {}, counted_before});
+  to.push_back({"43", "products_in_a_loop_over_tiles",
+                {dtypes({tl::f16, tl::bf16}), {"rows", {64, 128}}, {"depth", {32, 64}}, {"stages", {1, 2, 3}}, {"roles", {0, 1}}, {"out", {0, 1}}},
+                products_in_tiles});
+  to.push_back({"47", "what_no_persistent_kernel_has", {{"of", {0, 1, 2}}}, refused_tiles});
+}
+
+}  // namespace tilert::conformance
