@@ -310,6 +310,11 @@ TILERT_API tilert_status tilert_builder_begin_kernel(tilert_builder* builder, co
                                                      tilert_expr* block) TILERT_NOEXCEPT;
 TILERT_API tilert_status tilert_builder_end_kernel(tilert_builder* builder) TILERT_NOEXCEPT;
 
+/* In a persistent kernel, before its loops: what a tile costs, in any unit, and the group of tiles that it shares data with
+ * (none: all are one group), as expressions of block indices, dims and constants. A planned schedule (tilert_plan) balances the
+ * blocks by them; without a plan they change nothing. One kernel of a program may have a cost. */
+TILERT_API tilert_status tilert_builder_tile_cost(tilert_builder* builder, tilert_expr cost, tilert_expr locality) TILERT_NOEXCEPT;
+
 /* A whole kernel of one's own, which takes part in cache, loading and launch like any other. It takes the program's
  * parameters in their order: a tensor as a pointer, a scalar by value, then the dims in their order as int64.
  * A program with source needs TILERT_ALLOW_SOURCE in its context. Every field is part of the key. */
@@ -1276,15 +1281,23 @@ typedef struct tilert_workspace_info {
   uint32_t alignment;
   uint64_t bytes;
   uint64_t zero_bytes;
+  uint64_t plan_offset; /* where tilert_plan's list goes */
+  uint64_t plan_bytes;  /* its size for max_dims; 0: the program has no tile cost, or the target follows no list */
 } tilert_workspace_info;
 TILERT_API tilert_status tilert_workspace(tilert_variant* variant, const int64_t* max_dims, uint32_t dim_count,
                                           tilert_workspace_info* info, tilert_error** error) TILERT_NOEXCEPT;
 
-/* A planned schedule (a list of tiles), written into the caller's host buffer, which the caller copies into the
- * workspace on its stream. This version's kernels use closed forms, computed at launch: TILERT_UNSUPPORTED, launch
- * without a plan. Acts: none. */
-TILERT_API tilert_status tilert_plan(tilert_loaded* loaded, const int64_t* dims, uint32_t dim_count, void* buffer,
-                                     uint64_t* bytes, tilert_error** error) TILERT_NOEXCEPT;
+/* A planned schedule of the persistent kernel that has a tile cost: which block does which tiles, groups of locality one after
+ * the other, each tile, the costliest of a group first, to the block that is least loaded so far. A launch follows the plan that
+ * stands in its workspace where that was made for as many tiles and blocks, else the closed form; the first zeroing leaves none.
+ * tilert_plan: into the caller's host buffer; the caller copies it to plan_offset of the workspace on its stream. For a launch
+ * with TILERT_ATTRIBUTE_MAX_BLOCKS max_blocks (0: without) whose tiles are not counted in memory. `*bytes`: the buffer's size, then those of the plan;
+ * buffer NULL asks for them. 0 bytes: nothing follows a plan here. Errors: TILERT_NOT_READY, TILERT_INVALID_ARGUMENT. Acts: none.
+ * tilert_plan_launch: by a kernel, into the workspace, for launches with the same info; on its stream, capture-safe, also where
+ * tiles are counted in memory. It is one block, whose time grows with the square of the tiles. A successful no-op where nothing follows a plan. Errors, acts: as tilert_launch. */
+TILERT_API tilert_status tilert_plan(tilert_loaded* loaded, const int64_t* dims, uint32_t dim_count, uint32_t max_blocks,
+                                     void* buffer, uint64_t* bytes, tilert_error** error) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_plan_launch(const tilert_launch_info* info) TILERT_NOEXCEPT;
 
 /* Reads the ring that print and assert wrote, from a host copy of the workspace made after the caller's own
  * synchronization, and calls on_entry for each: ordinal of the operation, block, values. This version has neither print

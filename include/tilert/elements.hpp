@@ -31,6 +31,16 @@ class ElementCalls {
     tilert_builder_grid_sync(raw_);
   }
 
+  // What a tile of a persistent kernel takes, and the group of tiles that it wants to be near: for planned schedules.
+  void tile_cost(const Expr& cost, Here here = Here::at()) {
+    at(here);
+    tilert_builder_tile_cost(raw_, cost.in(raw_), {});
+  }
+  void tile_cost(const Expr& cost, const Expr& locality, Here here = Here::at()) {
+    at(here);
+    tilert_builder_tile_cost(raw_, cost.in(raw_), locality.in(raw_));
+  }
+
   // destination's dims with dim `dim` of the table replaced by those of the indices; an index out of range gives 0.
   void gather(const Region& table, const Region& indices, const Region& destination, uint32_t dim = 0, Here here = Here::at()) {
     at(here);

@@ -84,6 +84,7 @@ class Builder {
   Code end_while();
   Code jump(ir::JumpKind kind);
   Code grid_sync();
+  Code tile_cost(tilert_expr cost, tilert_expr locality);  // kernels.cpp
   Code begin_if(tilert_expr condition);
   Code begin_else();
   Code end_if();

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "builder/builder.h"
+#include "ir/visit.h"
 #include "target/target.h"
 
 namespace tilert::builder {
@@ -104,6 +105,29 @@ Status Builder::do_begin_kernel(const tilert_grid& grid, std::span<const tilert_
 
 Code Builder::begin_kernel(const tilert_grid& grid, std::span<const tilert_hint> hints, tilert_expr* block) {
   return run("kernel", [&] { return do_begin_kernel(grid, hints, block); });
+}
+
+Code Builder::tile_cost(tilert_expr cost, tilert_expr locality) {
+  return run("tile cost", [&]() -> Status {
+    if (scopes_.size() != 2 || top().kind != ScopeKind::kernel)
+      return make_error(Code::kInvalidProgram, "it stands directly in a kernel, not inside its loops");
+    if (!kernel_.persistent) return make_error(Code::kInvalidProgram, "the kernel is not persistent: blocks of a plain grid come in grid order");
+    if (kernel_.cost) return make_error(Code::kInvalidProgram, "the kernel has a cost already");
+    TILERT_ASSIGN(kernel_.cost, index_value(cost, "the cost"));
+    if (!is_none(locality)) {
+      TILERT_ASSIGN(kernel_.locality, index_value(locality, "the locality"));
+    }
+    for (ir::Expr e : {kernel_.cost, kernel_.locality}) {
+      bool fits = true;
+      const auto check = [&](ir::Expr n) {
+        const ir::VarKind kind = n->is_variable() ? program_->vars[n->var()].kind : ir::VarKind::dim;
+        fits &= kind == ir::VarKind::dim || kind == ir::VarKind::block_index;
+      };
+      if (e) ir::for_each_node(e, check);
+      if (!fits) return make_error(Code::kInvalidProgram, "it is made of block indices, dims and constants only");
+    }
+    return {};
+  });
 }
 
 Code Builder::end_kernel() {

@@ -326,6 +326,9 @@ tilert_status tilert_builder_continue(tilert_builder* handle) noexcept {
 tilert_status tilert_builder_return(tilert_builder* handle) noexcept {
   return statement(handle, [](Builder& b) { b.jump(ir::JumpKind::finish); });
 }
+tilert_status tilert_builder_tile_cost(tilert_builder* handle, tilert_expr cost, tilert_expr locality) noexcept {
+  return statement(handle, [&](Builder& b) { b.tile_cost(cost, locality); });
+}
 tilert_status tilert_builder_grid_sync(tilert_builder* handle) noexcept {
   return statement(handle, [](Builder& b) { b.grid_sync(); });
 }

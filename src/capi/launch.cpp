@@ -1,5 +1,6 @@
 // Launch, export, workspace, plans, diagnostics.
 #include "runtime/launch.h"
+#include "runtime/plan.h"
 #include "builder/refusals.h"
 #include "capi/guard.h"
 
@@ -93,17 +94,30 @@ tilert_status tilert_workspace(tilert_variant* variant, const int64_t* max_dims,
     const runtime::ArtifactPtr artifact = variant->variant->artifact();
     if (!artifact) return make_error(Code::kNotReady, "the variant is not compiled: tilert_kernel_compile");
     TILERT_ASSIGN(const runtime::WorkspaceNeed need, runtime::workspace(*artifact, {max_dims, dim_count}));
-    return capi::put(out, tilert_workspace_info{0, need.alignment, need.bytes, need.zero_bytes},
+    TILERT_ASSIGN(const runtime::PlanPlace plan, runtime::plan_place(*artifact, {max_dims, dim_count}));
+    return capi::put(out, tilert_workspace_info{0, need.alignment, need.bytes, need.zero_bytes, plan.offset, plan.bytes},
                      "tilert_workspace_info");
   });
 }
 
-tilert_status tilert_plan(tilert_loaded* loaded, const int64_t*, uint32_t, void*, uint64_t*,
-                          tilert_error** error) noexcept {
+tilert_status tilert_plan(tilert_loaded* loaded, const int64_t* dims, uint32_t dim_count, uint32_t max_blocks, void* buffer,
+                          uint64_t* bytes, tilert_error** error) noexcept {
   return capi::guard(error, [&]() -> Status {
     TILERT_TRY(capi::check(loaded, "loaded"));
-    return builder::refuse(builder::Refusal::plan_);
+    if ((dim_count && !dims) || !bytes) return make_error(Code::kInvalidArgument, "dims or bytes is NULL");
+    TILERT_ASSIGN(const std::vector<int32_t> words, runtime::plan(*loaded->loaded, {dims, dim_count}, max_blocks));
+    const uint64_t room = *bytes;
+    *bytes = words.size() * sizeof(int32_t);
+    if (!buffer) return {};
+    if (room < *bytes) return make_error(Code::kInvalidArgument, "the plan takes {} bytes; the buffer has {}", *bytes, room);
+    std::memcpy(buffer, words.data(), *bytes);
+    return {};
   });
+}
+
+tilert_status tilert_plan_launch(const tilert_launch_info* info) noexcept {
+  return with_launch(info,
+                     [](const tilert_launch_info& known) { return runtime::launch_planner(*known.loaded->loaded, known); });
 }
 
 tilert_status tilert_diagnostics_read(tilert_loaded* loaded, const void*, uint64_t,

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <set>
 
 #include "arith/prover.h"
@@ -30,7 +31,12 @@ class KernelText {
   std::string run(GeneratedKernel& out) {
     collect_uses();
     out.entry = entry_;
-    out.persistent = kernel_.blocks != kNoVar;
+    out.planner = kernel_.planner;
+    out.persistent = kernel_.blocks != kNoVar && !kernel_.planner;
+    out.tile_cost = plan_.schedule.cost;
+    out.tile_locality = plan_.schedule.locality;
+    out.tile_vars = plan_.schedule.vars;
+    out.tile_extents = plan_.schedule.extents;
     out.threads = plan_.threads + (plan_.roles.on ? 128 : 0);
     out.shared_bytes = plan_.shared_bytes;
     for (int i = 0; i < 3; ++i) out.cluster[i] = plan_.cluster[i];
@@ -45,7 +51,7 @@ class KernelText {
     for (size_t d = 0; d < kernel_.block_vars.size(); ++d)
       if (vars_.count(kernel_.block_vars[d]))
         text_.line(fmt::format("const int {} = {};", text_.var(kernel_.block_vars[d]), kBlock[d]));
-    if (kernel_.blocks != kNoVar) text_.line(fmt::format("const int {} = tl_grid_x();", text_.var(kernel_.blocks)));
+    if (kernel_.blocks != kNoVar && !kernel_.planner) text_.line(fmt::format("const int {} = tl_grid_x();", text_.var(kernel_.blocks)));
     if (plan_.roles.on) text_.line(fmt::format("const int {} = tl_thread();", text_.var(plan_.roles.thread)));
     if (plan_.thread != kNoVar) text_.line(fmt::format("const int {} = tl_thread();", text_.var(plan_.thread)));
     text_.block(kernel_.body);
@@ -110,6 +116,10 @@ class KernelText {
       add(fmt::format("const tl_i64 {}", text_.var(d.var)));
       out.parameters.push_back({KernelParameter::Kind::value, kNoBuffer, program_.var(d.var), {}});
     }
+    if (kernel_.planner) {
+      add(fmt::format("const int {}", text_.var(kernel_.blocks)));
+      out.parameters.push_back({KernelParameter::Kind::blocks, kNoBuffer, nullptr, {}});
+    }
     return list;
   }
 
@@ -148,7 +158,8 @@ Result<GeneratedProgram> generate_cuda(const passes::Module& module, const passe
     out.kernels.push_back(std::move(kernel));
   }
   out.source = device_text("cuda", body) + product_forms(body) + body;
-  out.workspace = lay_out_workspace(module.program, out.kernels);
+  const auto planned = std::find_if(module.plans.begin(), module.plans.end(), [](const KernelPlan& p) { return p.schedule.cost != nullptr; });
+  out.workspace = lay_out_workspace(module.program, out.kernels, planned == module.plans.end() ? nullptr : &planned->schedule);
   out.configuration = configuration(module).dump();
   out.program = module.program;
   return out;

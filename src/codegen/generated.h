@@ -23,7 +23,7 @@ struct TensorMap {
 
 // One parameter of the kernel function, in order.
 struct KernelParameter {
-  enum class Kind : uint8_t { pointer, value, tensor_map, workspace } kind;
+  enum class Kind : uint8_t { pointer, value, tensor_map, workspace, blocks } kind;  // blocks: of the planned kernel's launch, int32
   ir::BufferId buffer = ir::kNoBuffer;  // pointer, workspace: the region whose address it is
   ir::Expr value = nullptr;             // value: over dims, scalars and strides; passed as its dtype (index: int64)
   TensorMap map;                        // tensor_map
@@ -41,6 +41,10 @@ struct GeneratedKernel {
   int cluster[3] = {1, 1, 1};
   bool cooperative = false;      // its blocks meet: all are there at once. CPU: the last parameter is where they keep their state
   bool persistent = false;       // its one extent is the most blocks; fewer do the same work
+  bool planner = false;          // writes the list of tiles of the kernel that has `tile_cost`; not part of a launch
+  ir::Expr tile_cost = nullptr, tile_locality = nullptr;  // over dims and tile_vars, indices of tile_extents
+  std::vector<ir::VarId> tile_vars;
+  std::vector<ir::Expr> tile_extents;
   int64_t shared_bytes = 0;      // CUDA: dynamic shared memory; CPU: scratch of one worker
   std::vector<KernelParameter> parameters;
 };

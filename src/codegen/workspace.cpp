@@ -20,7 +20,8 @@ Expr rounded_bytes(const Program& program, const Buffer& region) {
 
 }  // namespace
 
-WorkspaceLayout lay_out_workspace(const Program& program, const std::vector<GeneratedKernel>& kernels) {
+WorkspaceLayout lay_out_workspace(const Program& program, const std::vector<GeneratedKernel>& kernels,
+                                  const passes::SchedulePlan* schedule) {
   std::set<BufferId> regions;
   for (const GeneratedKernel& kernel : kernels)
     for (const KernelParameter& p : kernel.parameters)
@@ -28,14 +29,19 @@ WorkspaceLayout lay_out_workspace(const Program& program, const std::vector<Gene
   WorkspaceLayout out;
   if (regions.empty()) return out;
   out.bytes = program.arena->index(0);
-  for (const bool zeroed : {true, false}) {
-    for (BufferId id : regions) {
-      if (program.buffer(id).zeroed != zeroed) continue;
-      out.offsets[id] = out.bytes;
-      out.bytes = arith::add(*program.arena, out.bytes, rounded_bytes(program, program.buffer(id)));
-    }
-    if (zeroed) out.zero_bytes = out.bytes;
-  }
+  const auto place = [&](BufferId id) {
+    out.offsets[id] = out.bytes;
+    out.bytes = arith::add(*program.arena, out.bytes, rounded_bytes(program, program.buffer(id)));
+  };
+  const auto place_all = [&](bool zeroed) {
+    for (BufferId id : regions)
+      if (program.buffer(id).zeroed == zeroed && out.offsets.count(id) == 0 && (!schedule || id != schedule->header)) place(id);
+  };
+  place_all(true);
+  if (schedule) place(schedule->header);
+  out.zero_bytes = out.bytes;
+  if (schedule) place(schedule->list);
+  place_all(false);
   return out;
 }
 

@@ -3,12 +3,14 @@
 #pragma once
 
 #include "codegen/generated.h"
+#include "passes/module.h"
 
 namespace tilert::codegen {
 
 inline constexpr int64_t kWorkspaceAlignment = 256;
 
-// Of the regions that are parameters of `kernels`.
-WorkspaceLayout lay_out_workspace(const ir::Program& program, const std::vector<GeneratedKernel>& kernels);
+// Of the regions that are parameters of `kernels`. A schedule's header stands last of what is zeroed, its list behind that.
+WorkspaceLayout lay_out_workspace(const ir::Program& program, const std::vector<GeneratedKernel>& kernels,
+                                  const passes::SchedulePlan* schedule = nullptr);
 
 }  // namespace tilert::codegen

@@ -25,7 +25,7 @@ Status Machine::run() {
     current_ = nullptr;
     if (!compile(kernel.body, code)) return std::move(*error_);
     current_ = nullptr;
-    if (!run_kernel(kernel, code)) return std::move(*error_);
+    if (!kernel.planner && !run_kernel(kernel, code)) return std::move(*error_);
   }
   return {};
 }
@@ -120,9 +120,6 @@ bool Machine::make_workspace(Memory& m, const Buffer& buffer) {
   }
   m.own_data.assign(static_cast<size_t>(m.elements * m.bytes), 0);
   m.data = m.own_data.data();
-  if (buffer.zeroed) return true;
-  m.own_written.assign(m.own_data.size(), 0);
-  m.written = m.own_written.data();
   return true;
 }
 

@@ -132,6 +132,7 @@ class Cloner {
     } visitor(look);
     for (const Kernel& k : from_.kernels) {
       for (Expr e : k.grid) look(e);
+      look(k.cost), look(k.locality);
       if (k.source) {
         for (Expr e : k.source->block) look(e);
         for (Expr e : k.source->cluster) look(e);
@@ -157,6 +158,8 @@ class Cloner {
     each(copied.grid);
     copied.tile_count = buffer(k.tile_count);
     copied.blocks = var(k.blocks);
+    for (Expr* e : {&copied.cost, &copied.locality})
+      if (*e) *e = copy(*e);
     if (k.source) {
       auto source = std::make_shared<SourceKernel>(*k.source);
       each(source->block);

@@ -115,8 +115,12 @@ struct Kernel {
   // first element of tile_count, where there is one.
   bool persistent = false;
   BufferId tile_count = kNoBuffer;  // a tensor of int32 or int64
+  // What a tile takes, in any unit, and the group of tiles that want to be near each other: of the block indices and dims.
+  // A planned schedule goes by them; without one they mean nothing. Null: none.
+  Expr cost = nullptr, locality = nullptr;
   int threads = 0;                  // lowered: of a block
   VarId blocks = kNoVar;            // lowered, persistent: their number; the grid has one extent, and may be launched smaller
+  bool planner = false;             // lowered: writes the schedule of the program's kernel that has a cost; launched when asked for
   std::shared_ptr<const SourceKernel> source;  // set: `body` and `block_vars` are empty
 };
 

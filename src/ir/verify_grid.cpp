@@ -2,6 +2,7 @@
 // Meetings: whether all blocks of a grid come to the same grid_syncs, as far as it shows: none may stand under a condition, in a loop
 // or behind a jump that a block's index or the old value of an atomic operation decides. What is read from memory may
 // differ from block to block too; that is for the program to know, and for the interpreter to find out.
+#include <algorithm>
 #include <set>
 
 #include "ir/verifier_impl.h"
@@ -76,8 +77,24 @@ class Meetings {
 
 bool Verifier::check(const GridSync&) { return true; }
 
+bool Verifier::tile_cost(const Kernel& k, Expr e) {
+  if (e->dtype != DType::index || !typed(e)) return fail("a tile's cost or locality is not an index expression");
+  bool fits = true;
+  for_each_node(e, [&](Expr n) {
+    if (!n->is_variable() || n->var() >= p_.vars.size()) return;
+    const bool own = std::find(k.block_vars.begin(), k.block_vars.end(), n->var()) != k.block_vars.end();
+    fits &= own || p_.vars[n->var()].kind == VarKind::dim;
+  });
+  for (const Kernel& other : p_.kernels)
+    if (&other != &k && other.cost) return fail("two kernels of a program have a cost: plan one of them, or build two programs");
+  return fits || fail("a tile's cost or locality depends on more than the block indices and dims");
+}
+
 bool Verifier::persistent(const Kernel& k) {
-  if (!k.persistent) return (k.tile_count == kNoBuffer && k.blocks == kNoVar) || fail("only a persistent kernel counts tiles or blocks");
+  if (!k.persistent)
+    return (k.tile_count == kNoBuffer && (k.blocks == kNoVar || k.planner) && !k.cost) || fail("only a persistent kernel counts tiles or blocks");
+  for (Expr e : {k.cost, k.locality})
+    if (e && !tile_cost(k, e)) return false;
   if (k.source) return fail("a source kernel is not persistent: its own text loops over its tiles");
   if (k.blocks != kNoVar && (k.blocks >= p_.vars.size() || p_.vars[k.blocks].kind != VarKind::blocks || k.grid.size() != 1))
     return fail("a persistent kernel names no number of blocks");

@@ -157,10 +157,26 @@ class Builder {
       out.shared_bytes = bytes[0];
     }
     if (out.cluster[0] * out.cluster[1] * out.cluster[2] > 1) out.features |= runtime::kNeedsLaunchEx;
+    if (k.planner) out.attributes |= runtime::kKernelPlanner;
+    if (k.tile_cost) TILERT_TRY(schedule(k, out));
     if (k.persistent) out.attributes |= runtime::kKernelPersistent;
     if (k.cooperative) out.attributes |= runtime::kKernelCooperative;
     for (const KernelParameter& p : k.parameters) TILERT_TRY(slot(p, out));
     out_.kernels.push_back(std::move(out));
+    return {};
+  }
+
+  // A tile's indices stand behind the dims.
+  Status schedule(const GeneratedKernel& k, runtime::Kernel& out) {
+    for (size_t d = 0; d < k.tile_vars.size(); ++d) {
+      TILERT_ASSIGN(out.tiles[d], expr(k.tile_extents[d]));
+      dims_[k.tile_vars[d]] = static_cast<uint32_t>(program_.dims.size() + d);
+    }
+    TILERT_ASSIGN(out.tile_cost, expr(k.tile_cost));
+    if (k.tile_locality) {
+      TILERT_ASSIGN(out.tile_locality, expr(k.tile_locality));
+    }
+    for (ir::VarId var : k.tile_vars) dims_.erase(var);
     return {};
   }
 
@@ -200,6 +216,11 @@ class Builder {
         slot.index = static_cast<uint16_t>(out.tensor_maps.size());
         out.features |= runtime::kNeedsTensorMap;
         TILERT_TRY(tensor_map(p.map, out));
+        break;
+      case KernelParameter::Kind::blocks:
+        slot.kind = runtime::SlotKind::blocks;
+        slot.bytes = 4;
+        while (slot.index + 1u < generated_.kernels.size() && !generated_.kernels[slot.index].tile_cost) ++slot.index;
         break;
       case KernelParameter::Kind::workspace: {
         slot.kind = runtime::SlotKind::workspace;

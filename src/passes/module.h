@@ -86,6 +86,15 @@ struct Conversion {
   std::string reason;
 };
 
+// A persistent kernel that may follow a planned list of tiles (passes/persist.h), in terms of the grid that the program gave.
+struct SchedulePlan {
+  ir::Expr cost = nullptr, locality = nullptr;  // null cost: it follows none
+  std::vector<ir::VarId> vars;                  // the tile's indices
+  std::vector<ir::Expr> extents;
+  ir::BufferId counted = ir::kNoBuffer;         // holds the number of tiles, where it is not that of the grid
+  ir::BufferId header = ir::kNoBuffer, list = ir::kNoBuffer;  // of the workspace
+};
+
 struct KernelPlan {
   int threads = 128;
   std::map<ir::BufferId, FragmentMap> fragments;
@@ -97,6 +106,7 @@ struct KernelPlan {
   std::set<ir::BufferId> partial;           // fragments whose sums stay unfinished until read
   RolePlan roles;
   ir::VarId tile_round = ir::kNoVar;        // of the loop over tiles, which is all but lets of a persistent kernel's body
+  SchedulePlan schedule;
   int64_t raster = 0;                       // width of the groups in which blocks or tiles come; 0: none
   int cluster[3] = {1, 1, 1};
   int64_t shared_bytes = 0;

@@ -32,10 +32,13 @@ class Persistence {
     const bool counted = kernel_.tile_count != kNoBuffer;
     if (counted) total = let(top, arith::max(arena_, arith::min(arena_, total, count(top)), 0), "tiles", {0, kMostTiles});
     const Expr left = arith::sub(arena_, total, program_.var(block));
-    const Expr rounds = let(top, arith::ceildiv(arena_, left, blocks), "rounds", {-kMostTiles, kMostTiles});
+    Expr rounds = arith::ceildiv(arena_, left, blocks);
     plan_.tile_round = program_.add_var(VarKind::loop, DType::index, "round");
     const Expr round = program_.var(plan_.tile_round);
-    const Expr number = let(trip, arith::add(arena_, program_.var(block), arith::mul(arena_, round, blocks)), "tile", {0, kMostTiles - 1});
+    Expr number = arith::add(arena_, program_.var(block), arith::mul(arena_, round, blocks));
+    if (kernel_.cost) follow_list(top, trip, tiles, total, program_.var(block), rounds, number);
+    rounds = let(top, rounds, "rounds", {-kMostTiles, kMostTiles});
+    number = let(trip, number, "tile", {0, kMostTiles - 1});
     const auto moved = coordinates(trip, number, counted);
     Block tile = map_block_exprs(end_inside(program_, kernel_.body), [&](Expr e) { return substitute(arena_, e, moved); });
     trip.insert(trip.end(), tile.begin(), tile.end());
@@ -43,11 +46,13 @@ class Persistence {
     kernel_.body = std::move(top);
     kernel_.grid = {tiles};
     kernel_.block_vars = {block};
+    plan_.schedule.counted = kernel_.tile_count;
     kernel_.tile_count = kNoBuffer;
   }
 
   // Blocks that are tiles: only those whose number is counted do anything.
   void guard() {
+    kernel_.cost = kernel_.locality = nullptr;  // a CPU's threads take blocks as they come
     if (kernel_.tile_count == kNoBuffer) return;
     Block top;
     const Expr limit = count(top);
@@ -60,6 +65,36 @@ class Persistence {
   }
 
  private:
+  // The list that stands in the workspace, where one was planned for so many blocks and tiles: where each block's tiles start
+  // and, behind that, their numbers. The header is 0 where there is none; the closed form holds then.
+  void follow_list(Block& top, Block& trip, Expr tiles, Expr total, Expr block, Expr& rounds, Expr& number) {
+    SchedulePlan& schedule = plan_.schedule;
+    schedule.cost = kernel_.cost;
+    schedule.locality = kernel_.locality;
+    schedule.vars = kernel_.block_vars;
+    schedule.extents = kernel_.grid;
+    kernel_.cost = kernel_.locality = nullptr;
+    schedule.header = program_.add_workspace("schedule", DType::int32, {arena_.index(kScheduleHeader)}, true);
+    schedule.list = program_.add_workspace("tiles", DType::int32, {arith::add(arena_, arith::mul(arena_, tiles, 2), 1)}, false);
+    const auto read = [&](Block& to, BufferId from, Expr at) {
+      const VarId var = program_.add_var(VarKind::let, DType::int32, "entry");
+      to.push_back(make_stmt(Let{var, nullptr, {from, {at}}}));
+      return arena_.cast(program_.var(var), DType::index);
+    };
+    const Expr for_blocks = arith::eq(arena_, read(top, schedule.header, arena_.index(0)), program_.var(kernel_.blocks));
+    const Expr for_tiles = arith::eq(arena_, read(top, schedule.header, arena_.index(1)), total);
+    const VarId planned_var = program_.add_var(VarKind::let, DType::boolean, "planned");
+    top.push_back(make_stmt(Let{planned_var, arith::logical_and(arena_, for_blocks, for_tiles), {}}));
+    const Expr planned = program_.var(planned_var), none = arena_.index(0);
+    const auto at = [&](Expr place) { return arith::select(arena_, planned, place, none); };
+    const Expr first = let(top, read(top, schedule.list, at(block)), "first", {0, kMostTiles});
+    const Expr end = read(top, schedule.list, at(arith::add(arena_, block, 1)));
+    rounds = arith::select(arena_, planned, arith::sub(arena_, end, first), rounds);
+    const Expr place = arith::add(arena_, arith::add(arena_, arith::add(arena_, tiles, 1), first), plan_round());
+    number = arith::select(arena_, planned, read(trip, schedule.list, at(place)), number);
+  }
+  Expr plan_round() const { return program_.var(plan_.tile_round); }
+
   Expr let(Block& to, Expr value, const char* name, std::pair<int64_t, int64_t> range) {
     const VarId var = program_.add_var(VarKind::let, DType::index, name);
     const arith::Range known = module_.facts.range(value);
@@ -127,9 +162,12 @@ class Persistence {
 Result<Module> persist(Module module, const PassContext& context) {
   for (size_t k = 0; k < module.program.kernels.size(); ++k) {
     if (!module.program.kernels[k].persistent) continue;
-    Persistence pass(module, k);
-    if (context.target.is_cpu()) pass.guard();
-    else pass.loop();
+    {
+      Persistence pass(module, k);
+      if (context.target.is_cpu()) pass.guard();
+      else pass.loop();
+    }
+    if (module.plans[k].schedule.cost) add_planner(module, k);
   }
   return module;
 }

@@ -11,6 +11,12 @@ namespace tilert::passes {
 
 Result<Module> persist(Module module, const PassContext& context);
 
+// The kernel that plans the k-th one's list of tiles, behind all others: the least loaded block gets the next tile, group after
+// group, the costliest of a group first. As runtime/plan.h does it on the host.
+void add_planner(Module& module, size_t k);
+inline constexpr int64_t kScheduleHeader = 64;  // words: blocks, tiles
+inline constexpr int64_t kMostPlannedBlocks = 1023;
+
 // What does a tile's work: the loop's body in a persistent kernel that was made so, else the kernel's.
 const ir::Block& tile_body(const ir::Kernel& kernel, const KernelPlan& plan);
 // The loop over tiles; null where there is none.

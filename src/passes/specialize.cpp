@@ -17,6 +17,8 @@ void bind(Program& program, const std::function<Expr(Expr)>& f) {
   }
   for (Kernel& k : program.kernels) {
     for (Expr& e : k.grid) e = f(e);
+    for (Expr* e : {&k.cost, &k.locality})
+      if (*e) *e = f(*e);
     k.body = map_block_exprs(k.body, f);
   }
 }

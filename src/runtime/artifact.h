@@ -15,7 +15,7 @@
 
 namespace tilert::runtime {
 
-inline constexpr uint32_t kArtifactVersion = 1;
+inline constexpr uint32_t kArtifactVersion = 2;
 inline constexpr uint32_t kMaxParams = 256;
 inline constexpr uint32_t kMaxRank = 8;
 inline constexpr uint32_t kMaxDims = 256;
@@ -72,6 +72,7 @@ enum class SlotKind : uint8_t {
   scalar = 2,      // the bits of scalar parameter `index`, `bytes` wide
   expression = 3,  // `expr`, `bytes` wide (4 or 8)
   tensor_map = 4,  // tensor_maps[index], 128 bytes
+  blocks = 6,      // how many blocks of kernel `index` a launch has, `bytes` wide
   workspace = 5,   // the launch's workspace pointer, advanced by `expr` bytes where present
 };
 
@@ -112,6 +113,9 @@ inline constexpr uint32_t kKernelCooperative = 1u << 1;
 
 inline constexpr uint32_t kKernelPersistent = 1u << 2;  // blocks loop over tiles: grid[0] is the most, as many as fit do
 
+inline constexpr uint32_t kKernelPlanner = 1u << 3;     // writes a list of tiles into the workspace; no part of a launch
+inline constexpr uint64_t kScheduleHeaderBytes = 256;   // before the list, the last of what is zeroed: blocks, tiles
+
 struct Kernel {
   std::string entry;
   Expr grid[3];
@@ -122,6 +126,9 @@ struct Kernel {
   uint32_t attributes = 0;    // kKernel*
   std::vector<Slot> slots;
   std::vector<TensorMapRecipe> tensor_maps;
+  // Persistent, may follow a planned list: what a tile costs and the group it belongs to, over dims and, behind them, the
+  // tile's indices below `tiles` (absent: one). No cost: no list.
+  Expr tile_cost, tile_locality, tiles[3];
   Expr work;  // CPU: estimated nanoseconds of the whole launch on one core; may be absent
 };
 

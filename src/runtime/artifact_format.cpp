@@ -159,6 +159,9 @@ void fields(A& a, Kernel& kernel) {
   });
   a.list(kernel.tensor_maps, [&](TensorMapRecipe& map) { fields(a, map); });
   fields(a, kernel.work);
+  fields(a, kernel.tile_cost);
+  fields(a, kernel.tile_locality);
+  for (Expr& extent : kernel.tiles) fields(a, extent);
 }
 
 template <class A>

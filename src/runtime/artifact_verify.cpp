@@ -23,6 +23,7 @@ class Verifier {
     }
     dims_only_.dims = all_.dims = static_cast<uint32_t>(artifact.dims.size());
     all_.tensor_ranks = ranks_;
+    of_tiles_.dims = dims_only_.dims + 3;
   }
 
   Status run() {
@@ -107,6 +108,11 @@ class Verifier {
   Status check_kernel(const Kernel& kernel) const {
     if (!is_text(kernel.entry)) return wrong("a kernel without entry name");
     for (const Expr& extent : kernel.grid) TILERT_TRY(check_expr(extent, all_));
+    for (const Expr& expr : {kernel.tile_cost, kernel.tile_locality})
+      if (expr) TILERT_TRY(check_expr(expr, of_tiles_));
+    for (const Expr& extent : kernel.tiles)
+      if (extent) TILERT_TRY(check_expr(extent, dims_only_));
+    if (kernel.tile_cost && (!artifact_.workspace.zero_bytes || !kernel.tiles[0])) return wrong("kernel '{}' has no place for its list of tiles", kernel.entry);
     if (kernel.work) TILERT_TRY(check_expr(kernel.work, all_));
     uint64_t threads = 1, cluster = 1;
     for (int i = 0; i < 3; ++i) {
@@ -143,6 +149,7 @@ class Verifier {
         ok = is_kind(true) && static_cast<int>(width) == dtype_bytes(artifact_.params[slot.index].dtype) &&
              std::has_single_bit(width);
         break;
+      case SlotKind::blocks: ok = width == 4 && slot.index < artifact_.kernels.size(); break;
       case SlotKind::expression: ok = width == 4 || width == 8; break;
       case SlotKind::workspace: ok = width == 8 && artifact_.workspace.bytes; break;
       case SlotKind::tensor_map: ok = slot.index < kernel.tensor_maps.size() && slot.bytes == kTensorMapBytes; break;
@@ -175,7 +182,7 @@ class Verifier {
 
   const Artifact& artifact_;
   std::vector<int32_t> ranks_;
-  BytecodeLimits dims_only_, all_;
+  BytecodeLimits dims_only_, all_, of_tiles_;
 };
 
 }  // namespace

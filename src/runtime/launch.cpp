@@ -1,6 +1,8 @@
 // The three entry points over the launch's parts.
 #include "runtime/launch.h"
 
+#include <algorithm>
+
 #include "runtime/launch_state.h"
 
 namespace tilert::runtime {
@@ -48,17 +50,25 @@ Code check(LaunchState& state) {
 Code launch(const Loaded& loaded, const tilert_launch_info& info) {
   LaunchState state(loaded, info);
   if (const Code code = check(state); code != Code::kOk) return code;
-  return loaded.device().is_cpu() ? launch_cpu(state) : launch_cuda(state);
+  return loaded.device().is_cpu() ? launch_cpu(state) : launch_cuda(state, false);
+}
+
+// A CPU's threads take tiles as they come.
+Code launch_planner(const Loaded& loaded, const tilert_launch_info& info) {
+  LaunchState state(loaded, info);
+  if (const Code code = check(state); code != Code::kOk) return code;
+  return loaded.device().is_cpu() ? Code::kOk : launch_cuda(state, true);
 }
 
 Code export_launch(const Loaded& loaded, const tilert_launch_info& info, tilert_launch_record& record) {
   LaunchState state(loaded, info);
   if (const Code code = check(state); code != Code::kOk) return code;
   const auto& kernels = state.variant->kernels;
-  record.kernel_count = static_cast<uint32_t>(kernels.size());
-  if (record.kernel_index >= kernels.size()) {
+  // What plans stands behind the program's own kernels.
+  record.kernel_count = static_cast<uint32_t>(std::count_if(kernels.begin(), kernels.end(), [](const auto& k) { return !k.planner; }));
+  if (record.kernel_index >= record.kernel_count) {
     return refuse(info, Code::kInvalidArgument, -1, -1, "kernel {} of a program of {}", record.kernel_index,
-                  kernels.size());
+                  record.kernel_count);
   }
   const PreparedKernel& kernel = kernels[record.kernel_index];
   Grid grid;

@@ -11,6 +11,9 @@ namespace tilert::runtime {
 // info.failure, where given, says which argument and why; its struct_size is left as it is.
 Code launch(const Loaded& loaded, const tilert_launch_info& info);
 
+// tilert_plan_launch: the kernels that plan, of a launch with these arguments.
+Code launch_planner(const Loaded& loaded, const tilert_launch_info& info);
+
 // tilert_launch_export: what that launch would hand to the driver. Pins. `record` may be partly filled on failure.
 Code export_launch(const Loaded& loaded, const tilert_launch_info& info, tilert_launch_record& record);
 

@@ -94,9 +94,10 @@ Code driver_failure(const LaunchState& state, CuResult code, const char* what) {
 // One launch: which of its kernels are done, so that a second try goes on where the first was refused.
 class Launcher {
  public:
-  Launcher(const LaunchState& state, const Wishes& wishes)
+  Launcher(const LaunchState& state, const Wishes& wishes, bool planner)
       : state_(state),
         wishes_(wishes),
+        planner_(planner),
         driver_(*state.loaded.device().driver()),
         stream_(static_cast<CuStream>(state.info.stream)) {}
 
@@ -105,6 +106,7 @@ class Launcher {
   Code run(CuResult* result) {
     *result = kCuSuccess;
     for (; next_ < state_.variant->kernels.size(); ++next_) {
+      if (state_.variant->kernels[next_].planner != planner_) continue;
       const Code code = run_kernel(state_.variant->kernels[next_], result);
       if (code != Code::kOk) return code;
       if (*result != kCuSuccess) return Code::kOk;
@@ -154,6 +156,7 @@ class Launcher {
 
   const LaunchState& state_;
   const Wishes& wishes_;
+  const bool planner_;  // launches what plans instead of what works
   const CudaDriver& driver_;
   const CuStream stream_;
   size_t next_ = 0;
@@ -169,13 +172,13 @@ bool is_context_code(CuResult code) {
 
 }  // namespace
 
-Code launch_cuda(const LaunchState& state) {
+Code launch_cuda(const LaunchState& state, bool planner) {
   Wishes wishes;
   if (state.info.attribute_count != 0) {
     if (const Code code = read_wishes(state.info, &wishes); code != Code::kOk) return code;
   }
   const Device& device = state.loaded.device();
-  Launcher launcher(state, wishes);
+  Launcher launcher(state, wishes, planner);
   CuResult result = kCuSuccess;
   if (!belongs_to_current_context(state.info.stream)) {
     const Code code = launcher.run(&result);

@@ -1,5 +1,6 @@
 // Grid and parameters from the artifact's recipe; TMA descriptors are encoded where the parameters lie.
 #include "runtime/launch_state.h"
+#include "runtime/plan.h"
 
 namespace tilert::runtime {
 namespace {
@@ -95,7 +96,7 @@ void store(uint8_t* to, uint64_t value, uint8_t bytes) {
 
 // Of a persistent kernel: as many as fit, or as the caller allows.
 int64_t most_blocks(const LaunchState& state, const PreparedKernel& kernel) {
-  int64_t most = kernel.resident;
+  int64_t most = kernel.kernel->tile_cost ? std::min(kernel.resident, kMostPlannedBlocks) : kernel.resident;
   for (uint32_t i = 0; i < state.info.attribute_count; ++i) {
     const tilert_launch_attribute& attribute = state.info.attributes[i];
     if (attribute.id == TILERT_ATTRIBUTE_MAX_BLOCKS) most = std::min(most, std::max<int64_t>(attribute.value, 1));
@@ -130,6 +131,10 @@ uint64_t slot_value(const LaunchState& state, const PreparedSlot& slot) {
     }
     case SlotKind::workspace:
       return reinterpret_cast<uintptr_t>(state.info.workspace) + static_cast<uint64_t>(state.value(slot.term));
+    case SlotKind::blocks: {
+      Grid grid;  // checked before
+      return evaluate_grid(state, state.variant->kernels[slot.index], &grid) == Code::kOk ? static_cast<uint64_t>(grid.blocks) : 0;
+    }
     case SlotKind::expression: {
       const int64_t value = state.value(slot.term);
       return static_cast<uint64_t>(slot.bytes == 4 ? int64_t{static_cast<int32_t>(value)} : value);

@@ -73,7 +73,7 @@ Code pack_parameters(const LaunchState& state, const PreparedKernel& kernel, uin
 // The value of one slot that is no tensor map, in the low bytes.
 uint64_t slot_value(const LaunchState& state, const PreparedSlot& slot);
 
-Code launch_cuda(const LaunchState& state);
+Code launch_cuda(const LaunchState& state, bool planner);  // the kernels that plan, or all others
 Code launch_cpu(const LaunchState& state);
 
 }  // namespace tilert::runtime

@@ -76,6 +76,7 @@ PreparedKernel prepare_kernel(const Artifact& artifact, const Kernel& kernel) {
   for (int i = 0; i < 3; ++i) out.grid[i] = make_term(artifact, kernel.grid[i]);
   out.work = make_term(artifact, kernel.work);
   out.cluster = kernel.cluster[0] * kernel.cluster[1] * kernel.cluster[2] > 1;
+  out.planner = (kernel.attributes & kKernelPlanner) != 0;
   out.persistent = (kernel.attributes & kKernelPersistent) != 0;
   for (const TensorMapRecipe& recipe : kernel.tensor_maps) out.maps.push_back(prepare_map(artifact, recipe));
   for (const Slot& slot : kernel.slots) {

@@ -71,6 +71,7 @@ struct PreparedKernel {
   uint32_t first_map = 0;  // of the variant's maps, counted over its kernels
   uint32_t parameter_bytes = 0;
   bool cluster = false;     // of more than one block
+  bool planner = false;     // no part of a launch
   bool persistent = false;  // at most `resident` blocks are launched
   int64_t resident = 0;  // blocks that fit on the device at once, of a kernel that needs to know; 0: unknown
   // As the driver tells, for introspection; 0 on a CPU.

@@ -1,4 +1,6 @@
 // Cases of the whole grid: blocks that meet, and blocks that loop over tiles.
+#include <tuple>
+
 #include "conformance/scenario.h"
 
 namespace tilert::conformance {
@@ -272,6 +274,35 @@ Scenario counted_before(const Values&) {
   return s;
 }
 
+// 47. Tiles by a plan, made on either side, or by the closed form: each once; a plan for other blocks or sizes is not followed.
+Scenario planned_tiles(const Values& v) {
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto X = b.dim("X"), Y = b.dim("Y");
+    auto seen = b.inout("seen", tl::i32, {Y, X}), where = b.output("where", tl::i32, {Y, X});
+    b.grid({X, Y}, tl::persistent(), [&](tl::Index x, tl::Index y) {
+      if (v["groups"]) b.tile_cost((x * 7 + y * 5) % 13 + 1, y % 3);
+      else b.tile_cost(X - x);
+      b.atomic_add(seen(y, x), 1);
+      where(y, x) = tl::cast(tl::i32, y * 100 + x);
+    });
+  });
+  using Plan = Launch::Plan;
+  const std::vector<std::tuple<int64_t, int64_t, int64_t, Plan>> launches = {
+      {7, 13, 5, Plan::none}, {7, 13, 5, Plan::on_host}, {7, 13, 5, Plan::none}, {7, 13, 4, Plan::none}, {6, 13, 5, Plan::none},
+      {7, 13, 5, Plan::on_device}, {7, 13, 5, Plan::none}, {1, 1, 9, Plan::on_device}, {20, 3, 1, Plan::on_device}, {20, 14, 0, Plan::on_host}};
+  for (const auto& [columns, rows, most, plan] : launches) {
+    Reals where;
+    for (int64_t y = 0; y < rows; ++y)
+      for (int64_t x = 0; x < columns; ++x) where.push_back(static_cast<Real>(y * 100 + x));
+    Launch& launch = s.launch({columns, rows});
+    launch.inout(tl::i32, Reals(where.size(), 3), exactly(Reals(where.size(), 4))).output(tl::i32, exactly(where));
+    launch.max_blocks = most;
+    launch.plan = plan;
+  }
+  return s;
+}
+
 // 43. A pipelined product in a persistent loop, with a guard: the second tile is right too. Trips differ from tile to tile.
 Scenario products_in_tiles(const Values& v) {
   const tl::DType dtype = v.dtype();
@@ -342,6 +373,7 @@ void add_grid_cases(std::vector<Case>& to) {
   to.push_back({"47", "each_tile_exactly_once", {{"rank", {1, 2, 3}}, {"width", {0, 1, 3, 100}}}, each_tile_once});
   to.push_back({"47", "tiles_counted_in_memory", {dtypes({tl::i32, tl::i64})}, counted_tiles});
   to.push_back({"47", "tiles_counted_by_the_kernel_before", {}, counted_before});
+  to.push_back({"47", "planned_tiles", {{"groups", {0, 1}}}, planned_tiles});
   to.push_back({"43", "products_in_a_loop_over_tiles",
                 {dtypes({tl::f16, tl::bf16}), {"rows", {64, 128}}, {"depth", {32, 64}}, {"stages", {1, 2, 3}}, {"roles", {0, 1}}, {"out", {0, 1}}},
                 products_in_tiles});

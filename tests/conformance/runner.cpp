@@ -304,6 +304,7 @@ tilert_status Machine::start(const Launch& launch, Prepared& prepared, const std
   const tilert_launch_attribute most{TILERT_ATTRIBUTE_MAX_BLOCKS, 0, launch.max_blocks};
   if (launch.max_blocks) info.attributes = &most, info.attribute_count = 1;
   if (!make_workspace(launch, prepared, info, message)) return TILERT_INTERNAL;
+  if (launch.plan != Launch::Plan::none && !make_plan(launch, prepared, info, message)) return TILERT_INTERNAL;
   const tilert_status status = tilert_launch(&info);
   message = failure.message;
   return status;

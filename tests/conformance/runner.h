@@ -58,6 +58,8 @@ class Machine {
   };
   // What the variants ask for, zeroed and poisoned when it is made; launches that fit into it take it as it was left.
   bool make_workspace(const Launch& launch, Prepared& prepared, tilert_launch_info& info, std::string& message);
+  // Writes the plan of tiles that the launch asks for into the workspace.
+  bool make_plan(const Launch& launch, Prepared& prepared, const tilert_launch_info& info, std::string& message);
   void release_workspace(Prepared& prepared);
   void run_refused(const Scenario& scenario, Outcome& out);
   bool prepare(const Scenario& scenario, const tl::Program& program, Prepared& to, Outcome& out);

@@ -1,5 +1,6 @@
 // The workspace of a scenario's launches: one for all of them, as an engine would keep it.
 #include <algorithm>
+#include <cstring>
 
 #include "conformance/runner.h"
 
@@ -32,6 +33,40 @@ bool Machine::make_workspace(const Launch& launch, Prepared& prepared, tilert_la
   }
   info.workspace_bytes = prepared.workspace_bytes;
   if (info.workspace_bytes) info.workspace = on_device() ? reinterpret_cast<void*>(prepared.device_workspace) : aligned();
+  return true;
+}
+
+bool Machine::make_plan(const Launch& launch, Prepared& prepared, const tilert_launch_info& info, std::string& message) {
+  tilert_error* error = nullptr;
+  Bytes planned(prepared.workspace_bytes);
+  uint64_t bytes = planned.size();
+  const auto most = static_cast<uint32_t>(launch.max_blocks);
+  if (const tilert_status status = tilert_plan(info.loaded, info.dims, info.dim_count, most, planned.data(), &bytes, &error))
+    return message = "plan: " + tl::Error(status, error).text(), false;
+  if (!on_device()) return bytes == 0 || (message = "a CPU has a plan", false);
+  const auto need = prepared.variants.at(0).workspace(launch.dims);
+  if (!need || bytes != need->plan_bytes) return message = "the plan's bytes are not those of the workspace", false;
+  const uint64_t place = prepared.device_workspace + need->plan_offset;
+  if (launch.plan == Launch::Plan::on_host) {
+    const int code = cuda_.upload(place, planned.data(), bytes);
+    return code == 0 || (message = "plan: driver code " + std::to_string(code), false);
+  }
+  if (tilert_plan_launch(&info) != TILERT_OK) return message = std::string("planning: ") + info.failure->message, false;
+  if (cuda_.synchronize()) return message = "planning failed", false;
+  Bytes made(bytes);
+  cuda_.download(made.data(), place, bytes);
+  const auto word = [](const Bytes& from, uint64_t at) {
+    int32_t value = 0;
+    std::memcpy(&value, from.data() + at * 4, 4);
+    return value;
+  };
+  const auto blocks = static_cast<uint64_t>(word(planned, 0)), tiles = static_cast<uint64_t>(word(planned, 1));
+  for (uint64_t i = 0; i < bytes / 4; ++i) {
+    const bool counts = i < 2 || (i >= 64 && i <= 64 + blocks) || i >= 64 + tiles + 1;
+    if (counts && word(made, i) != word(planned, i))
+      return message = "word " + std::to_string(i) + " of the plan is " + std::to_string(word(made, i)) + " on the device and " +
+                       std::to_string(word(planned, i)) + " on the host", false;
+  }
   return true;
 }
 
