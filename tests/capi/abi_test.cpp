@@ -104,6 +104,7 @@ TEST(Null, EveryFunctionOfTheHostSideAnswersInvalidArgument) {
       [&] { return tilert_unpin(nullptr, nullptr); },
       [&] { return tilert_workspace(nullptr, nullptr, 0, nullptr, nullptr); },
       [&] { return tilert_plan(nullptr, nullptr, 0, 0, nullptr, nullptr, nullptr); },
+      [&] { return tilert_plan_launch(nullptr); },
       [&] { return tilert_diagnostics_read(nullptr, nullptr, 0, nullptr, nullptr, nullptr); },
       [&] { return tilert_feature(nullptr, nullptr); },
   });
