@@ -202,8 +202,7 @@ bool Machine::compile(const Stmt& stmt, Operation& op) {
                           if (n.expected) op.e[1] = tape(n.expected);
                           return !error_ && place(n.to, op.p[0]);
                         },
-                        [&](const GridSync&) { return true; },
-                        [&](const Inline&) { return true; },
+                        [&](const GridSync&) { return true; }, [&](const Inline&) { return true; },
                         [&](const Move& n) { return place(n.dst, op.p[0]) && place(n.src, op.p[1]); },
                         [&](const Call& n) { return compile_call(n, op); },
                         [&](const Group& n) { return compile(n.body, op.first); },

@@ -1,5 +1,6 @@
-// Grids whose blocks meet: a machine and a thread of the host for each block, of which one runs at a time: in the order of
-// the blocks, each until it comes to a grid_sync or to its end.
+// Of the grid as a whole: the workspace, how many tiles there are; and grids whose blocks meet: a machine and a thread of the
+// host for each block, of which one runs at a time: in the order of the blocks, each until it comes to a grid_sync or to its
+// end.
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -15,6 +16,34 @@ namespace tilert::ir::interp {
 namespace {
 constexpr int64_t kMaxTogether = 1024;  // blocks
 }  // namespace
+
+// A region of the workspace, as a first launch finds it.
+bool Machine::make_workspace(Memory& m, const Buffer& buffer) {
+  m.elements = 1;
+  for (size_t d = 0; d < buffer.shape.size(); ++d) {
+    const Tape *shape = tape(buffer.shape[d]), *stride = tape(buffer.strides[d]);
+    if (!shape || !stride) return false;
+    m.shape.push_back(std::max<int64_t>(0, eval_index(shape, 0)));
+    m.strides.push_back(eval_index(stride, 0));
+    if (__builtin_mul_overflow(m.elements, m.shape[d], &m.elements) || m.elements > options_.max_tile_bytes / m.bytes)
+      return fail(fmt::format("{} is too large", buffer_name(m)), Code::kOutOfMemory);
+  }
+  m.own_data.assign(static_cast<size_t>(m.elements * m.bytes), 0);
+  m.data = m.own_data.data();
+  return true;
+}
+
+// How many tiles of a persistent kernel are to be done.
+bool Machine::count_tiles(const Kernel& kernel, int64_t& tiles) {
+  if (kernel.tile_count == kNoBuffer) return true;
+  Memory& memory = memory_[kernel.tile_count];
+  const int64_t at[kMaxRank] = {};
+  uint64_t value = 0;
+  if (!read(memory, at, memory.shape.size(), 0, value)) return false;
+  tiles = static_cast<int64_t>(value);
+  if (memory.dtype == DType::int32) tiles = static_cast<int32_t>(value);
+  return true;
+}
 
 bool Machine::meets(const Kernel& kernel) {
   bool found = false;

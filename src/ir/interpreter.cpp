@@ -107,22 +107,6 @@ bool Machine::bind_global(BufferId id) {
   return true;
 }
 
-// A region of the workspace, as a first launch finds it.
-bool Machine::make_workspace(Memory& m, const Buffer& buffer) {
-  m.elements = 1;
-  for (size_t d = 0; d < buffer.shape.size(); ++d) {
-    const Tape *shape = tape(buffer.shape[d]), *stride = tape(buffer.strides[d]);
-    if (!shape || !stride) return false;
-    m.shape.push_back(std::max<int64_t>(0, eval_index(shape, 0)));
-    m.strides.push_back(eval_index(stride, 0));
-    if (__builtin_mul_overflow(m.elements, m.shape[d], &m.elements) || m.elements > options_.max_tile_bytes / m.bytes)
-      return fail(fmt::format("{} is too large", buffer_name(m)), Code::kOutOfMemory);
-  }
-  m.own_data.assign(static_cast<size_t>(m.elements * m.bytes), 0);
-  m.data = m.own_data.data();
-  return true;
-}
-
 namespace {
 
 bool is_tile_operation(const Stmt& s) {
@@ -249,18 +233,6 @@ void Machine::enter_block(const Kernel& kernel, const int64_t block[3]) {
   for (size_t d = 0; d < kernel.block_vars.size(); ++d)
     std::fill_n(vars_.begin() + kernel.block_vars[d] * lanes_, lanes_, static_cast<uint64_t>(block[d]));
   for (Memory& m : memory_) reset(m);
-}
-
-// How many tiles of a persistent kernel are to be done.
-bool Machine::count_tiles(const Kernel& kernel, int64_t& tiles) {
-  if (kernel.tile_count == kNoBuffer) return true;
-  Memory& memory = memory_[kernel.tile_count];
-  const int64_t at[kMaxRank] = {};
-  uint64_t value = 0;
-  if (!read(memory, at, memory.shape.size(), 0, value)) return false;
-  tiles = static_cast<int64_t>(value);
-  if (memory.dtype == DType::int32) tiles = static_cast<int32_t>(value);
-  return true;
 }
 
 bool Machine::run_kernel(const Kernel& kernel, const Operations& code) {

@@ -197,11 +197,11 @@ void Parser::kernel() {
   k.grid = exprs(false);
   hints(k.hints);
   k.persistent = s_.accept("persistent");
+  k.planner = !k.persistent && s_.accept("planner");
   if (k.persistent && s_.accept("count")) k.tile_count = buffer_reference();
+  if ((k.persistent || k.planner) && s_.accept("blocks")) k.blocks = var();
   if (k.persistent && s_.accept("cost")) k.cost = expr();
   if (k.cost && s_.accept("locality")) k.locality = expr();
-  k.planner = s_.accept("planner");
-  if ((k.persistent || k.planner) && s_.accept("blocks")) k.blocks = var();
   if (s_.accept("threads")) k.threads = narrow("a number of threads");
   if (s_.is("source"))
     k.source = source_kernel();

@@ -132,12 +132,11 @@ class Printer : ExprPrinter {
     put(") grid ");
     exprs(k.grid);
     for (const Hint& h : k.hints.all) hint(h);
-    if (k.persistent) put(" persistent");
+    if (k.persistent || k.planner) put(k.planner ? " planner" : " persistent");
     if (k.tile_count != kNoBuffer) put(" count "), buffer(k.tile_count);
+    if (k.blocks != kNoVar) put(" blocks "), var(k.blocks);
     if (k.cost) put(" cost "), expr(k.cost);
     if (k.locality) put(" locality "), expr(k.locality);
-    if (k.planner) put(" planner");
-    if (k.blocks != kNoVar) put(" blocks "), var(k.blocks);
     if (k.threads) put(" threads ", k.threads);
     if (k.source)
       source(*k.source);
