@@ -97,3 +97,28 @@ TL_DEV T tl_shuffle_bits(T x, int mask) {
 //@ tl_shuffle_xor
 template <class T>
 TL_DEV void tl_shuffle_xor(T (&dst)[1], T (&src)[1], int mask) { dst[0] = tl_shuffle_bits<T>(src[0], mask); }
+
+//@ tl_redux_add
+// A 32-bit integer combined over the lanes of a warp; one instruction from sm_80 on.
+template <class T>
+TL_DEV void tl_redux_add(T (&dst)[1], T (&src)[1]) { dst[0] = static_cast<T>(__reduce_add_sync(0xffffffffu, static_cast<tl_u32>(src[0]))); }
+
+//@ tl_redux_min
+template <class T>
+TL_DEV void tl_redux_min(T (&dst)[1], T (&src)[1]) { dst[0] = __reduce_min_sync(0xffffffffu, src[0]); }
+
+//@ tl_redux_max
+template <class T>
+TL_DEV void tl_redux_max(T (&dst)[1], T (&src)[1]) { dst[0] = __reduce_max_sync(0xffffffffu, src[0]); }
+
+//@ tl_redux_and
+template <class T>
+TL_DEV void tl_redux_and(T (&dst)[1], T (&src)[1]) { dst[0] = static_cast<T>(__reduce_and_sync(0xffffffffu, static_cast<tl_u32>(src[0]))); }
+
+//@ tl_redux_or
+template <class T>
+TL_DEV void tl_redux_or(T (&dst)[1], T (&src)[1]) { dst[0] = static_cast<T>(__reduce_or_sync(0xffffffffu, static_cast<tl_u32>(src[0]))); }
+
+//@ tl_redux_xor
+template <class T>
+TL_DEV void tl_redux_xor(T (&dst)[1], T (&src)[1]) { dst[0] = static_cast<T>(__reduce_xor_sync(0xffffffffu, static_cast<tl_u32>(src[0]))); }

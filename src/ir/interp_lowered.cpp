@@ -86,6 +86,12 @@ bool Machine::step(const Operation& op, const ir::Call& n, const Lanes& lanes) {
     case Primitive::cast_pack: return call_cast_pack(op, n, lanes);
     case Primitive::store_packed: return call_store_packed(op, lanes);
     case Primitive::shuffle_xor: return call_shuffle(op, lanes);
+    case Primitive::redux_add: return call_redux(op, Op::add, lanes);
+    case Primitive::redux_min: return call_redux(op, Op::min, lanes);
+    case Primitive::redux_max: return call_redux(op, Op::max, lanes);
+    case Primitive::redux_and: return call_redux(op, Op::bit_and, lanes);
+    case Primitive::redux_or: return call_redux(op, Op::bit_or, lanes);
+    case Primitive::redux_xor: return call_redux(op, Op::bit_xor, lanes);
     case Primitive::red_add_vector: return call_red(op, lanes);
     default: return fail(fmt::format("{} cannot be interpreted", row.name), Code::kUnsupported);
   }
@@ -294,6 +300,25 @@ bool Machine::call_shuffle(const Operation& op, const Lanes& lanes) {
   for (size_t i = 0; i < lanes.size(); ++i) {
     const size_t from = i / kWarp * kWarp + (i ^ static_cast<size_t>(eval(op.arguments[2].value, lanes[i]))) % kWarp;
     if (!span(dst, lanes[i], 1, element) || !write_at(*dst.memory, element, lanes[i], held[from])) return false;
+  }
+  return true;
+}
+
+bool Machine::call_redux(const Operation& op, Op by, const Lanes& lanes) {
+  const Place &dst = op.arguments[0].place, &src = op.arguments[1].place;
+  if (!whole_warps(lanes) || !dst.memory || !src.memory || dst.memory->dtype != src.memory->dtype)
+    return fail("a reduction over lanes is malformed", Code::kInternal);
+  const ScalarFunction combine = scalar_function(by, dst.memory->dtype, dst.memory->dtype);
+  int64_t element;
+  for (size_t warp = 0; warp < lanes.size(); warp += kWarp) {
+    uint64_t total = 0;
+    for (size_t i = warp; i < warp + kWarp; ++i) {
+      uint64_t held;
+      if (!span(src, lanes[i], 1, element) || !read_at(*src.memory, element, lanes[i], held)) return false;
+      total = i == warp ? held : combine(total, held, 0);
+    }
+    for (size_t i = warp; i < warp + kWarp; ++i)
+      if (!span(dst, lanes[i], 1, element) || !write_at(*dst.memory, element, lanes[i], total)) return false;
   }
   return true;
 }

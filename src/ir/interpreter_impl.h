@@ -187,6 +187,7 @@ class Machine {
   bool call_mma_f64(const Operation& op, const Lanes& lanes);
   bool call_red(const Operation& op, const Lanes& lanes);
   bool call_shuffle(const Operation& op, const Lanes& lanes);
+  bool call_redux(const Operation& op, Op by, const Lanes& lanes);
   bool get_bytes(const Place& p, uint32_t lane, int64_t count, uint8_t* out);
   bool put_bytes(const Place& p, uint32_t lane, int64_t count, const uint8_t* in);
   bool whole_warps(const Lanes& lanes);

@@ -14,6 +14,7 @@ constexpr int64_t kScale = 64;            // cost of one register
 constexpr int64_t kAccessCost = 128;      // cost of one access
 constexpr int64_t kScatterCost = 1024;    // per register, divided by the contiguous run in elements
 constexpr int64_t kEnoughRun = 64;        // elements after which a longer run gains nothing
+constexpr int64_t kMeetCost = 512;        // of warps that meet in shared memory, once per tile
 
 // The thread index as prime digits, lanes first: a dim takes a run of them.
 std::vector<Digit> thread_factors(int64_t lanes, int64_t warps) {
@@ -36,7 +37,8 @@ struct Cut {
 
 class Search {
  public:
-  Search(const std::vector<int64_t>& shape, const std::vector<Digit>& factors) : shape_(shape), factors_(factors) {}
+  Search(const std::vector<int64_t>& shape, const std::vector<Digit>& factors, int together)
+      : shape_(shape), factors_(factors), together_(together < 0 ? shape.size() : shape.size() - 1 - static_cast<size_t>(together)) {}
 
   Cut best(int64_t vector) {
     for (int64_t v = vector; v >= 1; v /= 2) {
@@ -58,6 +60,7 @@ class Search {
     int64_t threads = 1;
     for (size_t next = used;; next++) {
       current_.threads[depth] = threads;
+      if (depth == together_) meets_ = next > used && factors_[next - 1].place == Place::warp;
       descend(depth + 1, next);
       if (next == factors_.size() || threads >= extent(depth)) break;
       threads *= factors_[next].extent;
@@ -73,12 +76,14 @@ class Search {
       whole_rows = whole_rows && current_.threads[depth] >= extent(depth);
     }
     const int64_t scatter = kScatterCost / std::min(run, kEnoughRun);
-    current_.cost = registers * (kScale + scatter) + registers / current_.vector * kAccessCost;
+    current_.cost = registers * (kScale + scatter) + registers / current_.vector * kAccessCost + (meets_ ? kMeetCost : 0);
     if (current_.cost < best_.cost) best_ = current_;
   }
 
   const std::vector<int64_t>& shape_;
   const std::vector<Digit>& factors_;
+  const size_t together_;  // counted from the innermost dim
+  bool meets_ = false;     // several warps share a line along it
   Cut current_, best_;
 };
 
@@ -90,11 +95,11 @@ int64_t fitting_vector(int64_t wanted, int64_t extent) {
 
 }  // namespace
 
-FragmentMap blocked_map(const std::vector<int64_t>& shape, int64_t threads, int64_t vector, int64_t warp_size) {
+FragmentMap blocked_map(const std::vector<int64_t>& shape, int64_t threads, int64_t vector, int64_t warp_size, int together) {
   const int64_t lanes = std::min(threads, warp_size);
   std::vector<Digit> digits = thread_factors(lanes, threads / lanes);
   if (shape.empty()) return FragmentMap(shape, std::move(digits));
-  const Cut cut = Search(shape, digits).best(fitting_vector(vector, std::max<int64_t>(shape.back(), 1)));
+  const Cut cut = Search(shape, digits, together).best(fitting_vector(vector, std::max<int64_t>(shape.back(), 1)));
   size_t next = 0;
   std::vector<Digit> registers;
   for (size_t depth = 0; depth < shape.size(); depth++) {

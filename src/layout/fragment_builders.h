@@ -13,7 +13,8 @@ namespace tilert {
 // A tile spread over `threads`: `vector` contiguous elements of the innermost dim per thread (reduced to a power of two
 // that fits), neighbouring threads on neighbouring vectors, the rest in registers. Any shape; threads a multiple of
 // warp_size (or below it). Threads that the tile has no use for hold copies. Valid, minimal padding within that form.
-FragmentMap blocked_map(const std::vector<int64_t>& shape, int64_t threads, int64_t vector, int64_t warp_size = 32);
+// `together` is a dim whose elements had better stay in one warp, because they are reduced; -1: none.
+FragmentMap blocked_map(const std::vector<int64_t>& shape, int64_t threads, int64_t vector, int64_t warp_size = 32, int together = -1);
 
 // Every thread holds the whole tile in registers.
 FragmentMap replicated_map(const std::vector<int64_t>& shape, int64_t threads, int64_t warp_size = 32);

@@ -32,6 +32,16 @@ void Expansion::store_sorted(const Sort& n, const Exprs& point, Expr key, Expr p
   if (n.index.buffer != kNoBuffer) store(n.index.buffer, place(n.index, point), place_in_line);
 }
 
+// Element `at` of each line. A fragment's place must not be computed: there every element asks whether it is the one.
+void Expansion::store_taken(const Region& dst, int dim, Expr at, const std::function<Expr(const Exprs&)>& value) {
+  const bool registers = program_.buffer(dst.buffer).scope == Scope::fragment;
+  parallel(registers ? dst.extents : resized(dst.extents, dim, 1), [&](const Exprs& p) {
+    const Expr x = value(with(p, dim, index(0)));
+    if (!registers) return store(dst.buffer, place(dst, with(p, dim, at)), x);
+    when(arith::eq(arena(), p[static_cast<size_t>(dim)], at), [&] { store(dst.buffer, place(dst, p), x); });
+  });
+}
+
 // As often as elements are kept: the least key, and the first place that has it and was not taken.
 void Expansion::sort_few(const Sort& n) {
   const Extents& extents = n.src.extents;
@@ -53,10 +63,9 @@ void Expansion::sort_few(const Sort& n) {
       store(candidates, p, arena().make(Op::select, {here, read(places, p), nowhere}));
     });
     emit(Reduce{ReduceOp::min, whole(candidates), whole(first), n.dim, false});
-    parallel(line, [&](const Exprs& p) {
-      const Exprs at = with(p, n.dim, index(0));
-      store_sorted(n, with(p, n.dim, taken), read(least, at), read(first, at));
-    });
+    const DType dtype = program_.buffer(n.dst.buffer).dtype;
+    store_taken(n.dst, n.dim, taken, [&](const Exprs& p) { return sort_value(arena(), read(least, p), dtype, n.descending); });
+    if (n.index.buffer != kNoBuffer) store_taken(n.index, n.dim, taken, [&](const Exprs& p) { return read(first, p); });
     parallel(extents, [&](const Exprs& p) {
       const Expr here = arena().make(Op::eq, {read(places, p), read(first, with(p, n.dim, index(0)))});
       store(keys, p, arena().make(Op::select, {here, none, read(keys, p)}));

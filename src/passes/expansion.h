@@ -68,6 +68,7 @@ class Expansion {
   void sort_few(const ir::Sort& n);
   void sort_all(const ir::Sort& n);
   void store_sorted(const ir::Sort& n, const Exprs& point, ir::Expr key, ir::Expr place_in_line);
+  void store_taken(const ir::Region& dst, int dim, ir::Expr at, const std::function<ir::Expr(const Exprs&)>& value);
 
   ir::Program& program_;
   const ir::Stmt& stmt_;

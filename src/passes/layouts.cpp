@@ -201,8 +201,79 @@ class Inference {
       }
     }
     if (largest == kNoBuffer) return place_parts();
-    assign(largest, blocked_map(constant_shape(program_.buffer(largest)), plan_.threads, copy_width(largest), context_.target.warp_size));
+    const auto shape = constant_shape(program_.buffer(largest));
+    if (place_beside(largest)) return true;
+    assign(largest, blocked_map(shape, plan_.threads, copy_width(largest), context_.target.warp_size, reduced_dim(shape)));
     return true;
+  }
+
+  // A fragment that a loop goes through together with a known one of fewer dims: its lines go where the known one's
+  // elements are, spread over the threads that hold copies of them. False where there is none, and where an even spread
+  // of the fragment would take fewer registers.
+  bool place_beside(BufferId id) {
+    bool placed = false;
+    for_each_stmt(kernel_.body, [&](const Stmt& s) {
+      const auto* loop = std::get_if<Parallel>(&s.node);
+      if (!loop || placed || plan_.loops.count(s.ordinal)) return;
+      const auto accesses = fragment_accesses(*loop);
+      const auto own = std::find_if(accesses.begin(), accesses.end(), [&](const Access& a) { return a.buffer == id; });
+      if (own == accesses.end()) return;
+      const int64_t widest = copy_width(id);
+      const int64_t most = blocked_map(loop->extents, plan_.threads, widest, context_.target.warp_size).registers();
+      for (const Access& a : accesses)
+        for (int64_t width = widest; width > 0 && !placed; width /= 2) {
+          const auto map = spread_over_copies(*loop, a, width);
+          if (!map || map->registers() > most || !carry(*loop, *map, *own)) continue;
+          plan_.loops.emplace(s.ordinal, *map);
+          placed = true;
+        }
+    });
+    return placed;
+  }
+
+  // A map of the loop in which the known fragment's elements stay where they are, and the one dim that it lacks goes over
+  // the threads that hold copies of them: `width` elements to each, then the rest in registers.
+  std::optional<FragmentMap> spread_over_copies(const Parallel& loop, const Access& access, int64_t width) const {
+    const auto dims = access_dims(loop, access);
+    if (!dims || !known(access.buffer) || plan_.partial.count(access.buffer)) return std::nullopt;
+    const FragmentMap& map = plan_.fragments.at(access.buffer);
+    std::vector<int> free(loop.vars.size());
+    for (size_t k = 0; k < free.size(); ++k) free[k] = static_cast<int>(k);
+    for (size_t d = 0; d < dims->size(); ++d) {
+      const int k = (*dims)[d];
+      if (k < 0 ? map.shape()[d] != 1 : map.shape()[d] < loop.extents[static_cast<size_t>(k)] || std::erase(free, k) == 0) return std::nullopt;
+    }
+    if (free.size() != 1 || free[0] + 1 != static_cast<int>(loop.vars.size())) return std::nullopt;
+    const int64_t extent = loop.extents.back();
+    while (width > 1 && extent % width != 0) width /= 2;
+    std::vector<Digit> digits{{Place::register_, width, free[0], 1}};
+    int64_t stride = width;
+    for (Digit digit : map.digits()) {
+      if (digit.dim >= 0) digit.dim = (*dims)[static_cast<size_t>(digit.dim)];
+      if (digit.dim == kReplicated && digit.place == Place::register_) continue;  // of a unit dim
+      int64_t taken = 1;
+      while (digit.dim == kReplicated && taken * stride < extent && digit.extent % (taken * 2) == 0) taken *= 2;
+      if (taken > 1) {
+        digits.push_back({digit.place, taken, free[0], stride});
+        stride *= taken;
+        digit.extent /= taken;
+      }
+      digits.push_back(digit);
+    }
+    digits.push_back({Place::register_, (extent + stride - 1) / stride, free[0], stride});
+    return FragmentMap(loop.extents, std::move(digits));
+  }
+
+  // The dim along which fragments of that shape are reduced; -1 for none and for several.
+  int reduced_dim(const std::vector<int64_t>& shape) const {
+    std::set<int> dims;
+    for_each_stmt(kernel_.body, [&](const Stmt& s) {
+      const auto* r = std::get_if<Reduce>(&s.node);
+      if (!r) return;
+      const Buffer& src = program_.buffer(r->src.buffer);
+      if (src.scope == Scope::fragment && constant_shape(src) == shape) dims.insert(r->dim);
+    });
+    return dims.size() == 1 ? *dims.begin() : -1;
   }
 
   // Parts whose sum never met a known source: they become ordinary fragments.

@@ -114,8 +114,10 @@ class Lower {
   Status reduce(const ir::Stmt& stmt, const ir::Reduce& reduce);
   Status reinterpret(const ir::Reinterpret& reinterpret);
   void reinterpret_registers(ir::BufferId src, ir::BufferId dst);
-  // A fragment, converted to `map` (itself where it has that map already); through shared memory where threads differ.
   ir::BufferId completed(ir::BufferId parts);  // of an unfinished sum
+  // Combines each of `count` registers with those of the lanes that the masks lead to, one mask after the other.
+  void combine_lanes(ir::BufferId values, int64_t count, DType dtype, ir::Op op, const std::vector<int64_t>& lane_xor);
+  // A fragment, converted to `map` (itself where it has that map already); through shared memory where threads differ.
   Result<ir::BufferId> converted(ir::BufferId fragment, const FragmentMap& map);
   // A fragment whose elements are in `registers` already.
   ir::BufferId adopt_fragment(DType dtype, const FragmentMap& map, ir::BufferId registers);

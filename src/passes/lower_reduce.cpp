@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "ir/semantics.h"
 #include "layout/conversion.h"
@@ -96,13 +97,7 @@ class ReduceLowering {
   }
 
   void fold_lanes(BufferId values) {
-    const BufferId other = low_.registers(dtype_, 1, "other");
-    low_.unrolled(plan_.partial.registers(), [&](Expr r) {
-      for (int64_t mask : plan_.lane_xor) {
-        low_.call(Primitive::shuffle_xor, {registers_arg(other, low_.index(0), 1), registers_arg(values, r, 1), value_arg(low_.index(mask))});
-        low_.store({values, {r}}, combine(arena_, reduce_.op, low_.read({values, {r}}, "x"), low_.read({other, {low_.index(0)}}, "y")));
-      }
-    });
+    low_.combine_lanes(values, plan_.partial.registers(), dtype_, reduce_combine(reduce_.op), plan_.lane_xor);
   }
 
   // Each thread's own part of an unfinished sum.
@@ -222,16 +217,35 @@ BufferId Lower::completed(BufferId parts) {
   const BufferId regs = fragment_registers(parts);
   const DType dtype = program().buffer(parts).dtype;
   const ConversionPlan conversion = plan_conversion(map, map.completed(), dtype_bytes(dtype));
-  group(comment("sum, parts of lanes"), [&] {
-    const BufferId other = registers(dtype, 1, "other");
-    unrolled(map.registers(), [&](Expr r) {
-      for (int64_t mask : conversion.complete_lane_xor) {
-        call(Primitive::shuffle_xor, {registers_arg(other, index(0), 1), registers_arg(regs, r, 1), value_arg(index(mask))});
-        store({regs, {r}}, arena().make(Op::add, {read({regs, {r}}, "x"), read({other, {index(0)}}, "y")}));
-      }
-    });
-  });
+  group(comment("sum, parts of lanes"), [&] { combine_lanes(regs, map.registers(), dtype, Op::add, conversion.complete_lane_xor); });
   return adopt_fragment(dtype, map.completed(), regs);
+}
+
+// One instruction over a whole warp, where the target has one.
+static std::optional<Primitive> over_a_warp(const Target& target, DType dtype, Op op, const std::vector<int64_t>& lane_xor) {
+  if (!target.has(Feature::redux) || (dtype != DType::int32 && dtype != DType::uint32)) return std::nullopt;
+  if (lane_xor != std::vector<int64_t>{1, 2, 4, 8, 16}) return std::nullopt;
+  switch (op) {
+    case Op::add: return Primitive::redux_add;
+    case Op::min: return Primitive::redux_min;
+    case Op::max: return Primitive::redux_max;
+    case Op::bit_and: return Primitive::redux_and;
+    case Op::bit_or: return Primitive::redux_or;
+    case Op::bit_xor: return Primitive::redux_xor;
+    default: return std::nullopt;
+  }
+}
+
+void Lower::combine_lanes(BufferId values, int64_t count, DType dtype, Op op, const std::vector<int64_t>& lane_xor) {
+  if (const auto at_once = over_a_warp(context_.target, dtype, op, lane_xor))
+    return unrolled(count, [&](Expr r) { call(*at_once, {registers_arg(values, r, 1), registers_arg(values, r, 1)}); });
+  const BufferId other = registers(dtype, 1, "other");
+  unrolled(count, [&](Expr r) {
+    for (int64_t mask : lane_xor) {
+      call(Primitive::shuffle_xor, {registers_arg(other, index(0), 1), registers_arg(values, r, 1), value_arg(index(mask))});
+      store({values, {r}}, arena().make(op, {read({values, {r}}, "x"), read({other, {index(0)}}, "y")}));
+    }
+  });
 }
 
 Status Lower::reduce(const Stmt&, const Reduce& r) { return ReduceLowering(*this, r).run(); }

@@ -43,13 +43,31 @@ int64_t fragment_words(const Program& program, const Kernel& kernel) {
 // Warps that a product whose rows stay whole can use: one per 16 rows.
 int64_t most_row_warps(const Kernel& kernel, const std::vector<Product>& all);
 
+// Warps that reductions of rows can use without meeting in shared memory: one for each row, where there are several.
+int64_t most_line_warps(const Program& program, const Kernel& kernel) {
+  int64_t warps = 32;
+  for_each_stmt(kernel.body, [&](const Stmt& s) {
+    const auto* r = std::get_if<Reduce>(&s.node);
+    if (!r || program.buffer(r->src.buffer).scope != Scope::fragment || r->dim + 1 != static_cast<int>(r->src.extents.size())) return;
+    int64_t lines = 1;
+    for (size_t d = 0; d + 1 < r->src.extents.size(); ++d) lines *= r->src.extents[d];
+    if (lines > 1) warps = std::min(warps, lines);
+  });
+  return warps;
+}
+
 int recommend_threads(const Program& program, const Kernel& kernel, const std::vector<Product>& all) {
   const bool has_products = !all.empty();
   const int64_t words = fragment_words(program, kernel);
   const int64_t per_thread = has_products ? 128 : 32;
-  int threads = 128;
   const int most = has_products ? 256 : 512;
-  while (threads < most && words > per_thread * threads && threads * 2 <= 32 * most_row_warps(kernel, all)) threads *= 2;
+  const int64_t row_warps = has_products ? most_row_warps(kernel, all) : most_line_warps(program, kernel);
+  int threads = 128;
+  while (threads < most && words > per_thread * threads) {
+    // Rows apart are worth twice the registers.
+    if (threads * 2 > 32 * row_warps && (has_products || words <= 2 * per_thread * threads)) break;
+    threads *= 2;
+  }
   return threads;
 }
 

@@ -139,6 +139,44 @@ void tlemu_cluster_barrier(int line) {
   gpu.meet(group, "the cluster's barrier", place_tag(line), nullptr, &order);
 }
 
+namespace {
+
+struct Redux {
+  uint32_t value;
+  int op;
+  bool is_signed;
+};
+
+uint32_t combined(uint32_t a, uint32_t b, int op, bool is_signed) {
+  const bool less = is_signed ? static_cast<int32_t>(a) < static_cast<int32_t>(b) : a < b;
+  switch (op) {
+    case tlemu_redux_add: return a + b;
+    case tlemu_redux_min: return less ? a : b;
+    case tlemu_redux_max: return less ? b : a;
+    case tlemu_redux_and: return a & b;
+    case tlemu_redux_or: return a | b;
+    default: return a ^ b;
+  }
+}
+
+void reduce_lanes(Machine& machine, Group& group) {
+  Redux total = *static_cast<Redux*>(group.arguments[0]);
+  for (size_t lane = 1; lane < group.arguments.size(); ++lane) {
+    const Redux& own = *static_cast<Redux*>(group.arguments[lane]);
+    if (own.op != total.op) return machine.record(Fault::protocol, group.members[lane], "reduces over the warp by another operation");
+    total.value = combined(total.value, own.value, own.op, own.is_signed);
+  }
+  for (void* argument : group.arguments) static_cast<Redux*>(argument)->value = total.value;
+}
+
+}  // namespace
+
+uint32_t tlemu_redux(uint32_t value, int op, int is_signed, int line) {
+  Redux own{value, op, is_signed != 0};
+  at(line).meet_warp("redux", place_tag(line), &own, &reduce_lanes);
+  return own.value;
+}
+
 void tlemu_warp_sync(int line) { at(line).meet_warp("warp_sync", place_tag(line), nullptr, &order); }
 
 uint32_t tlemu_shuffle_xor(uint32_t value, int mask, int line) {

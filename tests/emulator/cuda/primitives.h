@@ -34,6 +34,8 @@ void tlemu_grid_barrier(uint32_t* counter, int line);
 void tlemu_wait_at_least(const uint32_t* word, uint32_t least, int line);
 void tlemu_set_word(uint32_t* word, uint32_t value, int line);
 uint32_t tlemu_shuffle_xor(uint32_t value, int mask, int line);
+enum { tlemu_redux_add, tlemu_redux_min, tlemu_redux_max, tlemu_redux_and, tlemu_redux_or, tlemu_redux_xor };
+uint32_t tlemu_redux(uint32_t value, int op, int is_signed, int line);
 
 // The atomic instruction of that name ("add.f32", "cas", "ld", ...) on `bytes` bytes; old, operand and expected may be null.
 // where: 0 shared memory, else global.

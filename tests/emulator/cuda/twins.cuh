@@ -140,6 +140,42 @@ TL_DEV void tl_shuffle_xor(T (&dst)[1], T (&src)[1], int mask, int line = __buil
   dst[0] = tl_shuffle_bits<T>(src[0], mask, line);
 }
 
+//@ tl_redux_add
+template <class T>
+TL_DEV void tl_redux_add(T (&dst)[1], T (&src)[1], int line = __builtin_LINE()) {
+  dst[0] = static_cast<T>(tlemu_redux(static_cast<tl_u32>(src[0]), tlemu_redux_add, static_cast<T>(-1) < static_cast<T>(0), line));
+}
+
+//@ tl_redux_min
+template <class T>
+TL_DEV void tl_redux_min(T (&dst)[1], T (&src)[1], int line = __builtin_LINE()) {
+  dst[0] = static_cast<T>(tlemu_redux(static_cast<tl_u32>(src[0]), tlemu_redux_min, static_cast<T>(-1) < static_cast<T>(0), line));
+}
+
+//@ tl_redux_max
+template <class T>
+TL_DEV void tl_redux_max(T (&dst)[1], T (&src)[1], int line = __builtin_LINE()) {
+  dst[0] = static_cast<T>(tlemu_redux(static_cast<tl_u32>(src[0]), tlemu_redux_max, static_cast<T>(-1) < static_cast<T>(0), line));
+}
+
+//@ tl_redux_and
+template <class T>
+TL_DEV void tl_redux_and(T (&dst)[1], T (&src)[1], int line = __builtin_LINE()) {
+  dst[0] = static_cast<T>(tlemu_redux(static_cast<tl_u32>(src[0]), tlemu_redux_and, static_cast<T>(-1) < static_cast<T>(0), line));
+}
+
+//@ tl_redux_or
+template <class T>
+TL_DEV void tl_redux_or(T (&dst)[1], T (&src)[1], int line = __builtin_LINE()) {
+  dst[0] = static_cast<T>(tlemu_redux(static_cast<tl_u32>(src[0]), tlemu_redux_or, static_cast<T>(-1) < static_cast<T>(0), line));
+}
+
+//@ tl_redux_xor
+template <class T>
+TL_DEV void tl_redux_xor(T (&dst)[1], T (&src)[1], int line = __builtin_LINE()) {
+  dst[0] = static_cast<T>(tlemu_redux(static_cast<tl_u32>(src[0]), tlemu_redux_xor, static_cast<T>(-1) < static_cast<T>(0), line));
+}
+
 //@ tl_mbarrier_init
 TL_DEV void tl_mbarrier_init(tl_u64* bar, int arrivals, int line = __builtin_LINE()) { tlemu_mbarrier_init(bar, arrivals, line); }
 
