@@ -33,7 +33,7 @@ def products(context, device, size, report):
     b = bt.T.contiguous()
     out = torch.empty(size, size, device="cuda", dtype=torch.bfloat16)
     cases = [("roles 128x256x64", gemm(128, 256, 64, 3), bt), ("roles 128x128x64", gemm(128, 128, 64, 4), bt),
-             ("general 128x128x64", gemm(128, 128, 64, 3, hints=" roles_off"), bt),
+             ("general 128x128x64", gemm(128, 128, 64, 3, hints=" hint roles 1"), bt),
              ("general 128x128x32, B row-major", gemm(128, 128, 32, 4, trans_b=False), b)]
     names, launches = ["cuBLAS"], [lambda: torch.matmul(a, bt.T, out=out)]
     for name, text, right in cases:

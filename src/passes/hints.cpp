@@ -8,6 +8,7 @@
 #include "arith/build.h"
 #include "ir/visit.h"
 #include "ir/words.h"
+#include "passes/lifetimes.h"
 #include "passes/persist.h"
 
 namespace tilert::passes {
@@ -209,6 +210,36 @@ Result<Module> bound_registers(Module module, const PassContext& context) {
     if (plan.roles.on) most = std::min(most, most_blocks_of_roles(plan));
     plan.min_blocks = static_cast<int>(std::min(most, std::max<int64_t>(1, hint_of(kernel, HintKind::min_blocks))));
     if (cap) plan.min_blocks = std::max(plan.min_blocks, static_cast<int>(blocks_for_registers(context.target, threads, cap)));
+  }
+  return module;
+}
+
+// 32-bit registers of a thread that tiles take where most of them live.
+static int64_t most_words(const Program& program, const Kernel& kernel) {
+  const auto lives = lifetimes(program, kernel.body, Scope::registers);
+  int64_t most = 0;
+  for (const Life& at : lives) {
+    int64_t words = 0;
+    for (const Life& other : lives) {
+      const Buffer& b = program.buffer(other.buffer);
+      if (other.first <= at.first && at.first <= other.last) words += (b.shape[0]->as_int() * dtype_bytes(b.dtype) + 3) / 4;
+    }
+    most = std::max(most, words);
+  }
+  return most;
+}
+
+Result<Module> recommend_blocks(Module module, const PassContext& context) {
+  constexpr int64_t kOther = 18;  // addresses, coordinates, temporaries: what such kernels were seen to need beside their tiles
+  for (size_t k = 0; k < module.program.kernels.size(); ++k) {
+    const Kernel& kernel = module.program.kernels[k];
+    KernelPlan& plan = module.plans[k];
+    if (plan.roles.on || !plan.gemms.empty() || hint_of(kernel, HintKind::min_blocks) || hint_of(kernel, HintKind::max_registers)) continue;
+    const int64_t words = most_words(module.program, kernel) + kOther;
+    int64_t blocks = plan.min_blocks;
+    while ((blocks + 1) * plan.threads <= context.target.max_threads_per_sm && registers_for(context.target, plan.threads, blocks + 1) >= words)
+      ++blocks;
+    plan.min_blocks = static_cast<int>(blocks);
   }
   return module;
 }

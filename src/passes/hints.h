@@ -21,6 +21,11 @@ Result<Module> raster(Module module, const PassContext& context);
 // When the threads are known: KernelPlan::min_blocks, from the hints min_blocks and max_registers.
 Result<Module> bound_registers(Module module, const PassContext& context);
 
+// When the registers are known, for kernels without products whose hints do not say it: as many blocks on a multiprocessor
+// as the registers that a thread's tiles take allow. What waits for memory gains from each block more.
+// before: lowered; after: KernelPlan::min_blocks, at least what it was.
+Result<Module> recommend_blocks(Module module, const PassContext& context);
+
 // The value of a kernel's hint, 0 where there is none. After take_hints.
 int64_t hint_of(const ir::Kernel& kernel, ir::HintKind kind);
 

@@ -138,6 +138,7 @@ class ReduceLowering {
         low_.when(arith::logical_and(arena_, first_lane(map), inside(map, r)), [&] { low_.store({box, {place}}, low_.read({values, {r}}, "x")); });
       });
     });
+    if (by_lanes()) return fold_parts_by_lanes(box, elements, values);
     low_.group(low_.comment("reduce, sum of parts"), [&] {
       low_.unrolled(map.registers(), [&](Expr r) {
         low_.when(inside(map, r), [&] {
@@ -150,6 +151,30 @@ class ReduceLowering {
           low_.store({values, {r}}, total);
         });
       });
+    });
+  }
+
+  // From eight parts on it is less work that each lane reads one and the lanes combine them, where all lanes of a warp want
+  // the same elements of the result.
+  bool by_lanes() const {
+    const int64_t parts = plan_.parts;
+    if (parts < 8 || parts > low_.context().target.warp_size || (parts & (parts - 1)) != 0) return false;
+    for (const Digit& digit : plan_.lanes.digits())
+      if (digit.place == Place::lane && digit.dim != kReplicated) return false;
+    return plan_.lanes.padded_shape() == plan_.lanes.shape();
+  }
+
+  void fold_parts_by_lanes(BufferId box, int64_t elements, BufferId values) {
+    const FragmentMap& map = plan_.lanes;
+    const Expr part = arith::mod(arena_, low_.thread(), plan_.parts);
+    std::vector<int64_t> masks;
+    for (int64_t mask = 1; mask < plan_.parts; mask *= 2) masks.push_back(mask);
+    low_.group(low_.comment("reduce, sum of parts"), [&] {
+      low_.unrolled(map.registers(), [&](Expr r) {
+        const Expr place = low_.simplify(arith::add(arena_, arith::mul(arena_, part, elements), result_offset(map, r)));
+        low_.store({values, {r}}, low_.read({box, {place}}, "x"));
+      });
+      low_.combine_lanes(values, map.registers(), dtype_, reduce_combine(reduce_.op), masks);
     });
   }
 

@@ -39,6 +39,7 @@ const std::vector<Pass>& gpu_passes() {
       {"lower", lower, Stage::lowered},
       {"plan_shared", plan_shared, Stage::lowered},
       {"insert_barriers", insert_barriers, Stage::synchronized},
+      {"recommend_blocks", recommend_blocks, Stage::synchronized},
       {"judge_hints", judge_hints, Stage::synchronized},
   });
   return table;

@@ -1,108 +1,73 @@
-// Lifetimes by position in the kernel (a loop's whole body is one stretch for what lives across its iterations), then
-// first fit, largest first.
+// First fit, largest first, by lifetimes.
 #include "passes/shared_plan.h"
 
 #include <algorithm>
 
-#include "ir/visit.h"
+#include "passes/lifetimes.h"
 
 namespace tilert::passes {
 namespace {
 
 using namespace ir;
 
-struct Life {
-  BufferId buffer;
-  int first = -1, last = -1;
-  int64_t bytes = 0, offset = 0, alignment = 1;
-};
-
 constexpr int64_t kAlignment = 128;  // at least: a row of banks
 
-// Numbers statements in order; a buffer used in a loop but declared outside it lives through the whole loop.
-class Lifetimes {
- public:
-  explicit Lifetimes(const Program& program) : program_(program) {}
+// A barrier between two uses of the same bytes is dearer than few bytes more: what is small gets bytes of its own.
+constexpr int64_t kSmall = 1024, kSmallTogether = 4096;
 
-  void walk(const Block& block) {
-    for (const StmtPtr& s : block) {
-      const int begin = clock_++;
-      if (const auto* alloc = std::get_if<Alloc>(&s->node)) declare(alloc->buffer, begin);
-      if (const auto* loop = std::get_if<For>(&s->node)) {
-        walk(loop->body);
-        stretch(*s, begin, clock_++);
-      } else if (const auto* again = std::get_if<While>(&s->node)) {
-        walk(again->head);
-        walk(again->body);
-        stretch(*s, begin, clock_++);
-      } else if (const auto* branch = std::get_if<If>(&s->node)) {
-        walk(branch->then_body);
-        walk(branch->else_body);
-      } else {
-        for (const BufferUse& use : buffer_uses_deep(*s)) touch(use.buffer, begin);
-      }
-    }
-  }
-
-  std::vector<Life> take() {
-    std::vector<Life> used;
-    for (auto& [id, life] : lives_)
-      if (life.last >= 0) used.push_back(life);
-    return used;
-  }
-
- private:
-  void declare(BufferId id, int at) {
-    if (program_.buffer(id).scope != Scope::shared || program_.buffer(id).view_of != kNoBuffer) return;
-    const Buffer& b = program_.buffer(id);
-    lives_[id] = Life{id, at, at, shared_bytes(b), 0, std::max(kAlignment, b.alignment)};
-  }
-  void touch(BufferId id, int at) {
-    const auto found = lives_.find(storage_of(program_, id));
-    if (found != lives_.end()) found->second.last = std::max(found->second.last, at);
-  }
-  void stretch(const Stmt& loop, int begin, int end) {
-    for (const BufferUse& use : buffer_uses_deep(loop)) {
-      const auto found = lives_.find(storage_of(program_, use.buffer));
-      if (found != lives_.end() && found->second.first < begin) touch(use.buffer, end);
-    }
-  }
-
-  const Program& program_;
-  std::map<BufferId, Life> lives_;
-  int clock_ = 0;
+struct Tenant {
+  Life life;
+  int64_t bytes = 0, alignment = 1, offset = 0;
 };
 
-
-
 // With roles no order between the warps' parts is known from positions: everything lives throughout.
-void never_share(std::vector<Life>& lives) {
-  for (Life& life : lives) {
-    life.first = 0;
-    life.last = INT32_MAX;
+void never_share(std::vector<Tenant>& tenants) {
+  for (Tenant& t : tenants) {
+    t.life.first = 0;
+    t.life.last = INT32_MAX;
   }
 }
 
-int64_t place(std::vector<Life>& lives) {
-  std::stable_sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.bytes > b.bytes; });
+void keep_small_apart(std::vector<Tenant>& tenants) {
+  int64_t together = 0;
+  for (Tenant& t : tenants) {
+    const int64_t taken = (t.bytes + kAlignment - 1) / kAlignment * kAlignment;
+    if (t.bytes > kSmall || together + taken > kSmallTogether) continue;
+    together += taken;
+    t.life.first = 0;
+    t.life.last = INT32_MAX;
+  }
+}
+
+int64_t place(std::vector<Tenant>& tenants) {
+  std::stable_sort(tenants.begin(), tenants.end(), [](const Tenant& a, const Tenant& b) { return a.bytes > b.bytes; });
   int64_t total = 0;
-  for (size_t i = 0; i < lives.size(); ++i) {
-    Life& life = lives[i];
-    const int64_t step = life.alignment;
-    life.offset = 0;
+  for (size_t i = 0; i < tenants.size(); ++i) {
+    Tenant& t = tenants[i];
+    const int64_t step = t.alignment;
+    t.offset = 0;
     for (bool moved = true; moved;) {
       moved = false;
       for (size_t j = 0; j < i; ++j) {
-        const Life& other = lives[j];
-        const bool meet = life.first <= other.last && other.first <= life.last;
-        if (!meet || life.offset >= other.offset + other.bytes || other.offset >= life.offset + life.bytes) continue;
-        life.offset = (other.offset + other.bytes + step - 1) / step * step;
+        const Tenant& other = tenants[j];
+        const bool meet = t.life.first <= other.life.last && other.life.first <= t.life.last;
+        if (!meet || t.offset >= other.offset + other.bytes || other.offset >= t.offset + t.bytes) continue;
+        t.offset = (other.offset + other.bytes + step - 1) / step * step;
         moved = true;
       }
     }
-    total = std::max(total, life.offset + life.bytes);
+    total = std::max(total, t.offset + t.bytes);
   }
   return total;
+}
+
+std::vector<Tenant> tenants_of(const Program& program, const Kernel& kernel) {
+  std::vector<Tenant> tenants;
+  for (const Life& life : lifetimes(program, kernel.body, Scope::shared)) {
+    const Buffer& b = program.buffer(life.buffer);
+    tenants.push_back({life, shared_bytes(b), std::max(kAlignment, b.alignment)});
+  }
+  return tenants;
 }
 
 }  // namespace
@@ -115,18 +80,20 @@ int64_t shared_bytes(const Buffer& buffer) {
 
 Result<Module> plan_shared(Module module, const PassContext& context) {
   for (size_t k = 0; k < module.program.kernels.size(); ++k) {
-    Lifetimes lifetimes(module.program);
-    lifetimes.walk(module.program.kernels[k].body);
-    std::vector<Life> lives = lifetimes.take();
-    if (module.plans[k].roles.on) never_share(lives);
-    const int64_t total = place(lives);
+    std::vector<Tenant> tenants = tenants_of(module.program, module.program.kernels[k]);
+    if (module.plans[k].roles.on) never_share(tenants);
+    std::vector<Tenant> apart = tenants;
+    keep_small_apart(apart);
+    int64_t total = place(apart);
+    if (total > context.device.shared_bytes) total = place(tenants);
+    else tenants = std::move(apart);
     if (total > context.device.shared_bytes)
       return make_error(Code::kUnsupported,
                         "kernel '{}' needs {} bytes of shared memory a block, and {} has {}: use smaller tiles or fewer stages",
                         module.program.kernels[k].name, total, context.target.text, context.device.shared_bytes);
-    for (const Life& life : lives) {
-      module.program.buffers[life.buffer].byte_offset = life.offset;
-      for (BufferId view : views_of(module.program, life.buffer)) module.program.buffers[view].byte_offset = life.offset;
+    for (const Tenant& t : tenants) {
+      module.program.buffers[t.life.buffer].byte_offset = t.offset;
+      for (BufferId view : views_of(module.program, t.life.buffer)) module.program.buffers[view].byte_offset = t.offset;
     }
     module.plans[k].shared_bytes = total;
   }

@@ -1,5 +1,8 @@
 // The core and the general path's primitives, by kernels written over them.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "emulator/kit.h"
 
@@ -98,6 +101,33 @@ TEST(Emulator, ShufflesExchangeLanes) {
   const Report report = kit.run({1}, 32, 0, {}, out.data());
   ASSERT_TRUE(report.ok()) << report.text;
   for (int i = 0; i < 32; ++i) EXPECT_EQ(out[static_cast<size_t>(i)], i ^ 5);
+}
+
+TEST(Emulator, ReductionsOverAWarpGiveEveryLaneTheResultAndKnowSigns) {
+  const auto result = [](const char* op, const char* type) {
+    Kit kit(fmt::format("TL_KERNEL(64, 1) k(int* out) {{\n  {1} a[1];\n  a[0] = static_cast<{1}>(tl_thread() * 7 - 100);\n"
+                        "  tl_redux_{0}(a, a);\n  out[tl_thread()] = static_cast<int>(a[0]);\n}}", op, type));
+    std::vector<int> out(64);
+    const Report report = kit.run({1}, 64, 0, {}, out.data());
+    EXPECT_TRUE(report.ok()) << report.text;
+    for (int i = 0; i < 64; ++i) EXPECT_EQ(out[static_cast<size_t>(i)], out[static_cast<size_t>(i / 32 * 32)]) << op << " lane " << i;
+    return std::pair(out[0], out[32]);
+  };
+  const auto fold = [](auto combine, auto first) {
+    auto low = first(-100), high = first(32 * 7 - 100);
+    for (int i = 1; i < 32; ++i) low = combine(low, first(i * 7 - 100)), high = combine(high, first((32 + i) * 7 - 100));
+    return std::pair(static_cast<int>(low), static_cast<int>(high));
+  };
+  const auto sign = [](int x) { return x; };
+  const auto none = [](int x) { return static_cast<uint32_t>(x); };
+  EXPECT_EQ(result("add", "int"), fold([](int a, int b) { return a + b; }, sign));
+  EXPECT_EQ(result("min", "int"), fold([](int a, int b) { return std::min(a, b); }, sign));
+  EXPECT_EQ(result("max", "int"), fold([](int a, int b) { return std::max(a, b); }, sign));
+  EXPECT_EQ(result("min", "tl_u32"), fold([](uint32_t a, uint32_t b) { return std::min(a, b); }, none));
+  EXPECT_EQ(result("max", "tl_u32"), fold([](uint32_t a, uint32_t b) { return std::max(a, b); }, none));
+  EXPECT_EQ(result("and", "tl_u32"), fold([](uint32_t a, uint32_t b) { return a & b; }, none));
+  EXPECT_EQ(result("or", "tl_u32"), fold([](uint32_t a, uint32_t b) { return a | b; }, none));
+  EXPECT_EQ(result("xor", "tl_u32"), fold([](uint32_t a, uint32_t b) { return a ^ b; }, none));
 }
 
 TEST(Parts, EveryPartOfTheDeviceFilesHasAHostForm) {
