@@ -1,6 +1,6 @@
 // From where to where in a lowered kernel the buffers of a scope are in use, by the position of statements. A buffer used in
-// a loop but declared outside it lives through the whole loop; a use of a view is one of what it is a view of. For shared buffers a group is one position: no barrier stands
-// inside.
+// a loop but declared outside it lives through the whole loop; a use of a view is one of what it is a view of. For shared
+// buffers a group is one position: no barrier stands inside.
 #pragma once
 
 #include <vector>
