@@ -119,6 +119,26 @@ FragmentMap blocked_map(const std::vector<int64_t>& shape, int64_t threads, int6
   return FragmentMap(shape, std::move(registers));
 }
 
+FragmentMap beside_map(const FragmentMap& known, const std::vector<int>& dims, const std::vector<int64_t>& shape, int64_t vector) {
+  const int last = static_cast<int>(shape.size()) - 1;
+  const int64_t extent = shape.back();
+  int64_t stride = fitting_vector(vector, extent);
+  std::vector<Digit> digits{{Place::register_, stride, last, 1}};
+  for (Digit digit : known.digits()) {
+    if (digit.dim >= 0) digit.dim = dims[static_cast<size_t>(digit.dim)];
+    if (digit.dim == kReplicated) digit.stride = 0;
+    if (digit.dim == kReplicated && digit.place == Place::register_) continue;  // of a unit dim
+    int64_t taken = 1;
+    while (digit.dim == kReplicated && taken * stride < extent && digit.extent % (taken * 2) == 0) taken *= 2;
+    if (taken > 1) digits.push_back({digit.place, taken, last, stride});
+    stride *= taken;
+    digit.extent /= taken;
+    digits.push_back(digit);
+  }
+  digits.push_back({Place::register_, ceil_div(extent, stride), last, stride});
+  return FragmentMap(shape, std::move(digits));
+}
+
 FragmentMap replicated_map(const std::vector<int64_t>& shape, int64_t threads, int64_t warp_size) {
   const int64_t lanes = std::min(threads, warp_size);
   std::vector<Digit> digits = {{Place::lane, lanes, kReplicated, 0}, {Place::warp, threads / lanes, kReplicated, 0}};

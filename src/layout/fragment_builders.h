@@ -16,6 +16,11 @@ namespace tilert {
 // `together` is a dim whose elements had better stay in one warp, because they are reduced; -1: none.
 FragmentMap blocked_map(const std::vector<int64_t>& shape, int64_t threads, int64_t vector, int64_t warp_size = 32, int together = -1);
 
+// A tile of `shape` beside a known one that lacks its last dim: the known one's elements stay where they are, and the last
+// dim goes over the threads that hold copies of them, `vector` contiguous elements to each (reduced to what fits), then the
+// rest in registers. dims[d] is the tile's dim that the known one's dim d is; -1 for a dim of extent 1.
+FragmentMap beside_map(const FragmentMap& known, const std::vector<int>& dims, const std::vector<int64_t>& shape, int64_t vector);
+
 // Every thread holds the whole tile in registers.
 FragmentMap replicated_map(const std::vector<int64_t>& shape, int64_t threads, int64_t warp_size = 32);
 

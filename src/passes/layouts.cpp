@@ -244,24 +244,7 @@ class Inference {
       if (k < 0 ? map.shape()[d] != 1 : map.shape()[d] < loop.extents[static_cast<size_t>(k)] || std::erase(free, k) == 0) return std::nullopt;
     }
     if (free.size() != 1 || free[0] + 1 != static_cast<int>(loop.vars.size())) return std::nullopt;
-    const int64_t extent = loop.extents.back();
-    while (width > 1 && extent % width != 0) width /= 2;
-    std::vector<Digit> digits{{Place::register_, width, free[0], 1}};
-    int64_t stride = width;
-    for (Digit digit : map.digits()) {
-      if (digit.dim >= 0) digit.dim = (*dims)[static_cast<size_t>(digit.dim)];
-      if (digit.dim == kReplicated && digit.place == Place::register_) continue;  // of a unit dim
-      int64_t taken = 1;
-      while (digit.dim == kReplicated && taken * stride < extent && digit.extent % (taken * 2) == 0) taken *= 2;
-      if (taken > 1) {
-        digits.push_back({digit.place, taken, free[0], stride});
-        stride *= taken;
-        digit.extent /= taken;
-      }
-      digits.push_back(digit);
-    }
-    digits.push_back({Place::register_, (extent + stride - 1) / stride, free[0], stride});
-    return FragmentMap(loop.extents, std::move(digits));
+    return beside_map(map, *dims, loop.extents, width);
   }
 
   // The dim along which fragments of that shape are reduced; -1 for none and for several.

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "layout/random_maps.h"
+#include "layout/reduce_plan.h"
 
 namespace tilert {
 namespace {
@@ -95,6 +98,40 @@ TEST(BlockedMap, RankThreeScalarsAndEmptyTilesAreMaps) {
   EXPECT_EQ(scalar.registers(), 1);
   EXPECT_EQ(scalar.threads(), 128);
   EXPECT_TRUE(blocked_map({0, 16}, 128, 4).is_valid());
+}
+
+TEST(BlockedMap, LinesThatAreReducedStayInAWarpWhereThereAreEnough) {
+  for (int64_t columns : {256, 576, 1000, 1024}) {
+    const int64_t threads = 256;
+    const auto split = [&](int together) {
+      const ReducePlan plan = plan_reduce(blocked_map({8, columns}, threads, 1, 32, together), 1);
+      return plan.parts;
+    };
+    EXPECT_GT(split(-1), 1) << columns;
+    EXPECT_EQ(split(1), 1) << columns;
+  }
+  // A single line is still for all warps.
+  EXPECT_EQ(blocked_map({1, 8192}, 256, 8, 32, 1), blocked_map({1, 8192}, 256, 8));
+}
+
+TEST(BesideMap, KeepsTheKnownElementsWhereTheyAreAndHoldsTheRest) {
+  for (int64_t rows : {1, 3, 8, 24, 64}) {
+    for (int64_t source : {32, 97, 256}) {
+      const FragmentMap known = plan_reduce(blocked_map({rows, source}, 128, 4, 32, 1), 1).result;
+      for (int64_t columns : {1, 2, 5, 8, 24, 64, 229}) {
+        for (int64_t vector : {1, 4}) {
+          const FragmentMap map = beside_map(known, {0}, {rows, columns}, vector);
+          expect_partition(map, 128);
+          // Whoever holds an element of a row holds the known one's element of that row.
+          std::vector<std::set<int64_t>> holders(static_cast<size_t>(known.padded_shape()[0]));
+          for_each_slot(known, [&](int64_t, int64_t thread, const std::vector<int64_t>& at) { holders[static_cast<size_t>(at[0])].insert(thread); });
+          for_each_slot(map, [&](int64_t, int64_t thread, const std::vector<int64_t>& at) {
+            ASSERT_TRUE(holders[static_cast<size_t>(at[0])].count(thread)) << map.text();
+          });
+        }
+      }
+    }
+  }
 }
 
 TEST(ReplicatedMap, EveryThreadHoldsEverything) {

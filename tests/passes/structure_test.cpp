@@ -3,10 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "ir/parser.h"
-#include "ir/visit.h"
-#include "passes/order.h"
-#include "passes/specialize.h"
+#include "passes/lowered.h"
 
 namespace tilert::passes {
 namespace {
@@ -59,28 +56,6 @@ kernel "gemm" (%x, %y) grid [div(add(%N, {6}), {5}), div(add(%M, {7}), {2})]{8} 
 )",
                      g.dtype, b_shape, g.bm, g.bk, b_tile, g.bn, g.bn - 1, g.bm - 1, g.hints, g.bk - 1, g.stages, b_at, b_region,
                      g.trans_b ? " trans_b" : "", g.between, g.after);
-}
-
-// The module after `stop`, with all dims bound to `size`.
-Module lowered(const std::string& text, const char* target, const char* stop = "", int64_t size = 1024) {
-  auto program = ir::parse(text, "test");
-  EXPECT_TRUE(program) << (program ? "" : program.error().message);
-  auto parsed = parse_target(target);
-  EXPECT_TRUE(parsed);
-  auto module = specialize(*program, std::vector<DimChoice>(program->dims.size(), DimChoice{size, 1, size, size}));
-  EXPECT_TRUE(module);
-  auto done = run_gpu_passes(*std::move(module), {*parsed, parsed->device_class}, stop);
-  EXPECT_TRUE(done) << (done ? "" : done.error().message);
-  return *std::move(done);
-}
-
-int count(const ir::Block& block, Primitive primitive) {
-  int found = 0;
-  ir::for_each_stmt(block, [&](const ir::Stmt& s) {
-    const auto* c = std::get_if<ir::Call>(&s.node);
-    found += c && c->primitive == primitive;
-  });
-  return found;
 }
 
 // The body of the loop whose trip is not unrolled.
