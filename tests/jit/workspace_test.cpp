@@ -61,6 +61,25 @@ TEST(Workspace, OnlyPassesMakeRegions) {
   EXPECT_NE(refused.error().message.find("'list' belongs to no tensor parameter"), std::string::npos) << refused.error().message;
 }
 
+TEST(Workspace, OnlyPassesMakePlanners) {
+  constexpr const char* kText = R"(tir 1
+var %x block index
+buffer @out global i32 [8] out argument 0
+parameter tensor @out "out"
+kernel "k" (%x) grid [8] planner {
+  1: store @out[%x] = i32(1)
+}
+)";
+  const Result<ir::Program> parsed = ir::parse(kText);
+  ASSERT_TRUE(parsed) << parsed.error().message;
+  const Result<ir::Program> again = ir::parse(ir::print(*parsed));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_TRUE(again->kernels[0].planner);
+  const Status refused = ir::verify(*parsed, ir::Stage::tile);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("made by passes"), std::string::npos) << refused.error().message;
+}
+
 // Zeroed regions first; sizes grow with the dims.
 TEST(Workspace, RegionsLieApartOnEveryBackEnd) {
   for (const char* target : {"cpu", "sm_80", "sm_90a"}) {
