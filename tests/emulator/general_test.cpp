@@ -1,5 +1,4 @@
 // The core and the general path's primitives, by kernels written over them.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -104,9 +103,9 @@ TEST(Emulator, ShufflesExchangeLanes) {
 }
 
 TEST(Emulator, ReductionsOverAWarpGiveEveryLaneTheResultAndKnowSigns) {
-  const auto result = [](const char* op, const char* type) {
-    Kit kit(fmt::format("TL_KERNEL(64, 1) k(int* out) {{\n  {1} a[1];\n  a[0] = static_cast<{1}>(tl_thread() * 7 - 100);\n"
-                        "  tl_redux_{0}(a, a);\n  out[tl_thread()] = static_cast<int>(a[0]);\n}}", op, type));
+  const auto result = [](const std::string& op, const std::string& type) {
+    Kit kit("TL_KERNEL(64, 1) k(int* out) {\n  " + type + " a[1];\n  a[0] = static_cast<" + type + ">(tl_thread() * 7 - 100);\n  tl_redux_" + op +
+            "(a, a);\n  out[tl_thread()] = static_cast<int>(a[0]);\n}");
     std::vector<int> out(64);
     const Report report = kit.run({1}, 64, 0, {}, out.data());
     EXPECT_TRUE(report.ok()) << report.text;

@@ -31,11 +31,6 @@ struct Scratch {
     return *room;
   }
 };
-uint64_t digest(const uint32_t* values, size_t count) {
-  uint64_t out = 1469598103934665603ull;
-  for (size_t i = 0; i < count; ++i) out = (out ^ values[i]) * 1099511628211ull;
-  return out;
-}
 
 // The fields of a matrix descriptor, in bytes.
 struct Descriptor {
@@ -116,12 +111,13 @@ void add_products(Product& product, int depth) {
   for (int t = 0; t < 128; ++t) {
     uint8_t* const values = reinterpret_cast<uint8_t*>(product.lanes[t].accumulator->values.data());
     const int lane = t % 32;
-    for (int v = 0; v < n / 2; ++v) {
-      const int i = 16 * (t / 32) + lane / 4 + 8 * (v / 2 % 2), j = 8 * (v / 4) + 2 * (lane % 4) + v % 2;
-      T d{};
-      if (product.form.accumulate) std::memcpy(&d, values + static_cast<size_t>(v) * sizeof d, sizeof d);
-      d = add(d, tile[i * n + j]);
-      std::memcpy(values + static_cast<size_t>(v) * sizeof d, &d, sizeof d);
+    const float* const row = tile + (16 * (t / 32) + lane / 4) * n + 2 * (lane % 4);
+    for (int v = 0; v < n / 2; v += 4) {
+      const float x[4] = {row[2 * v], row[2 * v + 1], row[8 * n + 2 * v], row[8 * n + 2 * v + 1]};
+      T d[4] = {};
+      if (product.form.accumulate) std::memcpy(d, values + static_cast<size_t>(v) * sizeof(T), sizeof d);
+      for (int e = 0; e < 4; ++e) d[e] = add(d[e], x[e]);
+      std::memcpy(values + static_cast<size_t>(v) * sizeof(T), d, sizeof d);
     }
   }
 }
@@ -190,9 +186,11 @@ struct Issue {
 bool lacks_fence(const WarpgroupProducts& of, const WarpgroupProducts::PerWarp& warp, const Issue& issue) {
   if (warp.fences == 0) return true;
   if (issue.registers && warp.fences == warp.fences_at_commit) return true;
-  const auto left = of.left.find(issue.d);
-  if (left == of.left.end() || of.accumulators.count(issue.d)) return false;
-  return warp.fences == left->second.fences && digest(issue.d, static_cast<size_t>(issue.form.words())) != left->second.digest;
+  const auto found = of.accumulators.find(issue.d);
+  if (found == of.accumulators.end() || found->second.under_way) return false;
+  const auto words = static_cast<size_t>(issue.form.words());
+  const Accumulator& left = found->second;
+  return warp.fences == left.fences && (left.values.size() != words || std::memcmp(left.values.data(), issue.d, 4 * words) != 0);
 }
 
 // A warp has issued a product: its lanes join that of the other warps; the last of the four starts it.
@@ -218,7 +216,7 @@ void issue(Machine& machine, Group& group) {
   product.issued |= 1u << w;
   for (uint32_t lane = 0; lane < 32; ++lane) {
     const Issue& one = *static_cast<Issue*>(group.arguments[lane]);
-    Accumulator& accumulator = of.accumulators[one.d];
+    Accumulator& accumulator = of.accumulator_at(32 * w + lane, one.d);
     product.lanes[32 * w + lane] = {group.members[lane], one.d, one.registers, &accumulator};
     const auto count = static_cast<size_t>(its.words());
     if (accumulator.under_way++ == 0) {
@@ -249,8 +247,7 @@ void release(Gpu& gpu, uint32_t warp_number, uint64_t end) {
       Accumulator& accumulator = *product.lanes[lane].accumulator;
       if (--accumulator.under_way) continue;
       std::copy(accumulator.values.begin(), accumulator.values.end(), d);
-      of.left[d] = {digest(d, accumulator.values.size()), warp.fences};
-      of.accumulators.erase(d);
+      accumulator.fences = warp.fences;
     }
   }
   while (!of.queue.empty() && of.queue.front().waited == 15) {

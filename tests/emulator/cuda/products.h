@@ -12,10 +12,11 @@
 
 namespace tilert::emulator {
 
-// An accumulator of one thread while products write it.
+// An accumulator of one thread that products write or have written.
 struct Accumulator {
-  std::vector<uint32_t> values;
+  std::vector<uint32_t> values;  // while products are under way what they make, then what they left, to see ordinary writes by
   int under_way = 0;
+  uint64_t fences = 0;           // of the warp, when the last product left it
 };
 struct ProductLane {
   Thread* thread = nullptr;
@@ -42,12 +43,6 @@ struct Product {
   ProductLane lanes[128];
 };
 
-// What a product left in an accumulator, to see ordinary writes by.
-struct Left {
-  uint64_t digest = 0;
-  uint64_t fences = 0;  // of the warp, when it was left
-};
-
 struct WarpgroupProducts {
   std::deque<Product> queue;      // oldest first; `first` is the number of the oldest
   uint64_t first = 0;
@@ -61,7 +56,16 @@ struct WarpgroupProducts {
     uint64_t committed = 0;       // products in committed groups
   } warps[4];
   std::unordered_map<const uint32_t*, Accumulator> accumulators;
-  std::unordered_map<const uint32_t*, Left> left;
+  struct Latest {
+    const uint32_t* d = nullptr;
+    Accumulator* accumulator = nullptr;
+  } latest[128];                  // of each lane: most products of a loop write the same
+
+  // That of lane `lane` at `d`, made where there is none.
+  Accumulator& accumulator_at(uint32_t lane, const uint32_t* d) {
+    if (latest[lane].d != d) latest[lane] = {d, &accumulators[d]};
+    return *latest[lane].accumulator;
+  }
 };
 
 }  // namespace tilert::emulator
