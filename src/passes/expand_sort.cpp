@@ -121,7 +121,10 @@ void Expansion::sort_all(const Sort& n) {
       });
       emit(std::move(steps));
     });
-  parallel(n.dst.extents, [&](const Exprs& p) { store_sorted(n, p, read(keys, p), read(places, p)); });
+  parallel(n.dst.extents, [&](const Exprs& p) {
+    const Expr key = read(keys, p);
+    store_sorted(n, p, key, read(places, p));
+  });
 }
 
 }  // namespace tilert::passes

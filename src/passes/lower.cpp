@@ -169,7 +169,8 @@ Expr Lower::register_part(const FragmentMap& map, int dim, Expr reg) {
 }
 
 Expr Lower::coordinate(const FragmentMap& map, int dim, Expr reg) {
-  return simplify(arith::add(arena(), thread_part(map, dim), register_part(map, dim, reg)));
+  const Expr of_thread = thread_part(map, dim);  // in this order, whatever the compiler's: both may make variables
+  return simplify(arith::add(arena(), of_thread, register_part(map, dim, reg)));
 }
 
 Expr Lower::is_first_replica(const FragmentMap& map) {

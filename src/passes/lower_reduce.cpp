@@ -105,7 +105,8 @@ class ReduceLowering {
     const BufferId parts = low_.fragment_registers(reduce_.dst.buffer);
     low_.group(low_.comment("reduce, own part"), [&] {
       low_.unrolled(plan_.partial.registers(), [&](Expr r) {
-        low_.store({parts, {r}}, combine(arena_, reduce_.op, low_.read({parts, {r}}, "x"), low_.read({values, {r}}, "y")));
+        const Expr so_far = low_.read({parts, {r}}, "x");
+        low_.store({parts, {r}}, combine(arena_, reduce_.op, so_far, low_.read({values, {r}}, "y")));
       });
     });
     return {};
