@@ -1,5 +1,5 @@
 // tilert_conformance: the list of cases on one back end, for a machine that has the device and builds nothing.
-//   tilert_conformance [--backend cuda|cpu|interpreter] [--filter TEXT] [--limit SECONDS] [--json FILE] [--sample]
+//   tilert_conformance [--backend cuda|cpu|interpreter] [--filter TEXT] [--limit SECONDS] [--json FILE] [--sample] [--shard I/N]
 //   tilert_conformance --sources TARGET [--json FILE]   digests of all generated sources; compiles nothing
 //   tilert_conformance --show TEXT                      the programs of the cases that match, as text
 #include <cstdio>
@@ -21,6 +21,7 @@ struct Options {
   Backend backend = Backend::cuda;
   std::string filter, json, sources;
   int limit = 60;
+  size_t shard = 0, shards = 1;  // of those chosen, every shards-th from this one on
   bool show = false, sample = false;
 };
 
@@ -38,6 +39,9 @@ bool read_options(int argc, char** argv, Options& out) {
     else if (name == "--sources") out.sources = value;
     else if (name == "--show") out.show = true, out.filter = value;
     else if (name == "--limit") out.limit = std::atoi(value.c_str());
+    else if (name == "--shard") {
+      if (std::sscanf(value.c_str(), "%zu/%zu", &out.shard, &out.shards) != 2 || out.shard >= out.shards) return false;
+    }
     else if (name != "--backend") return false;
     else if (value == "cuda") out.backend = Backend::cuda;
     else if (value == "cpu") out.backend = Backend::cpu;
@@ -51,7 +55,9 @@ std::vector<Trial> chosen(const Options& options) {
   std::vector<Trial> out;
   for (Trial& trial : options.sample ? sampled_trials() : all_trials())
     if (trial.text().find(options.filter) != std::string::npos && (!trial.row->heavy || options.backend == Backend::cuda)) out.push_back(std::move(trial));
-  return out;
+  std::vector<Trial> own;
+  for (size_t i = options.shard; i < out.size(); i += options.shards) own.push_back(std::move(out[i]));
+  return own;
 }
 
 void write_json(const std::string& path, const OrderedJson& json) {
@@ -120,7 +126,7 @@ int run(const Options& options) {
                 trials[i].text().c_str(), o.worst, o.worst_share, o.registers, o.spill_bytes, o.compile_ms);
     if (!o.ok) std::printf("      %.1500s\n", o.message.c_str());
     std::fflush(stdout);
-    rows.push_back({{"case", trials[i].row->number}, {"name", trials[i].row->name}, {"values", trials[i].values.text()},
+    rows.push_back({{"position", i * options.shards + options.shard}, {"case", trials[i].row->number}, {"name", trials[i].row->name}, {"values", trials[i].values.text()},
                     {"backend", backend_name(options.backend)}, {"ok", o.ok}, {"message", o.message}, {"max_error", o.worst},
                     {"share_of_tolerance", o.worst_share}, {"registers", o.registers}, {"spills", o.spill_bytes},
                     {"compile_ms", o.compile_ms}, {"digest", o.digest}});
