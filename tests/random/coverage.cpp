@@ -80,6 +80,11 @@ void Coverage::note_case(const Case& c) {
   if (uses_copies_twice(c)) add("programs with a pipelined loop that uses a copy twice or more");
   if (c.program.kernels.size() > 1) add("programs of several kernels");
   if (std::find(c.bound.begin(), c.bound.end(), false) != c.bound.end()) add("programs with dynamic dims");
+  for (const ir::Buffer& b : c.program.buffers) {
+    if (b.view_of != ir::kNoBuffer)
+      add(std::string(b.dtype == c.program.buffer(b.view_of).dtype ? "reshaped " : "view as other integers of ") + ir::word(b.scope).data() + " tile");
+    if (b.layout.kind != ir::TileLayout::automatic) add("layout " + std::string(ir::word(b.layout.kind)));
+  }
   for (const ir::Parameter& parameter : c.program.parameters)
     if (alias_of(parameter.name)) add("parameters that share another's memory");
   if (std::any_of(c.program.parameters.begin(), c.program.parameters.end(),

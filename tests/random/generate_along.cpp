@@ -35,7 +35,7 @@ size_t Generator::destination(DType dtype, const std::vector<int64_t>& shape, in
   const auto to = some_place([&](const Place& p) {
     const bool tile = p.scope == Scope::shared || p.scope == Scope::fragment || p.scope == Scope::local;
     return tile && !p.kept && p.dtype == dtype && p.shape == shape && p.direct >= bound &&
-           std::find(not_these.begin(), not_these.end(), p.id) == not_these.end();
+           std::find(not_these.begin(), not_these.end(), p.memory) == not_these.end();
   });
   if (to && dice_.chance(60)) return *to;
   const size_t made = declare(dtype, dice_.of({Scope::fragment, Scope::fragment, Scope::shared}), shape);
@@ -78,7 +78,7 @@ bool Generator::scan(const Place& from) {
   if (floats && is_extreme(kind) && !special_) exclusive = false;  // the first would be infinite
   const bool in_place = dtype == from.dtype && !from.kept && from.direct >= result && dice_.chance(20);
   const size_t to = in_place ? static_cast<size_t>(std::find_if(places_.begin(), places_.end(), [&](const Place& p) { return p.id == from.id; }) - places_.begin())
-                             : destination(dtype, from.shape, result, {from.id});
+                             : destination(dtype, from.shape, result, {from.memory});
   Place& d = places_[to];
   const DType sum = ir::reduce_accumulator(dtype);
   const auto [left, right] = sides(sum);
@@ -108,8 +108,8 @@ bool Generator::fold(const Place& from) {
   if (!counts.written || counts.shape != from.shape) return false;
   const bool scans = dice_.chance(35);
   const std::vector<int64_t> rest = scans ? from.shape : without(from, dim);
-  const size_t a = destination(first, rest, floats ? from.cap : exact_limit(first), {from.id, counts.id});
-  const size_t b = destination(second, rest, exact_limit(second), {from.id, counts.id, places_[a].id});
+  const size_t a = destination(first, rest, floats ? from.cap : exact_limit(first), {from.memory, counts.memory});
+  const size_t b = destination(second, rest, exact_limit(second), {from.memory, counts.memory, places_[a].memory});
   const auto [la, ra] = sides(first);
   const auto [lb, rb] = sides(second);
   const auto var = [&](VarId v) { return case_.program.var(v); };
@@ -136,7 +136,7 @@ bool Generator::fold(const Place& from) {
 bool Generator::pick(const Place& from) {
   if (from.dtype == DType::boolean) return false;
   const auto dim = static_cast<size_t>(dice_.below(static_cast<int64_t>(from.rank())));
-  const size_t to = destination(dice_.of({DType::int32, DType::int64}), without(from, dim), from.shape[dim], {from.id});
+  const size_t to = destination(dice_.of({DType::int32, DType::int64}), without(from, dim), from.shape[dim], {from.memory});
   add(ir::Pick{whole(from), whole(places_[to]), static_cast<int>(dim), dice_.chance(50)});
   places_[to].written = true;
   return true;
@@ -148,11 +148,11 @@ bool Generator::sort(const Place& from) {
   const auto dim = static_cast<size_t>(dice_.below(static_cast<int64_t>(from.rank())));
   std::vector<int64_t> kept = from.shape;
   if (dice_.chance(60)) kept[dim] = dice_.from(1, kept[dim]);
-  const size_t to = destination(from.dtype, kept, from.cap, {from.id});
+  const size_t to = destination(from.dtype, kept, from.cap, {from.memory});
   ir::Sort node{whole(from), whole(places_[to]), {}, static_cast<int>(dim), dice_.chance(50)};
   places_[to].written = true;
   if (dice_.chance(60)) {
-    const size_t places = destination(dice_.of({DType::int32, DType::int64}), kept, from.shape[dim], {from.id, places_[to].id});
+    const size_t places = destination(dice_.of({DType::int32, DType::int64}), kept, from.shape[dim], {from.memory, places_[to].memory});
     node.index = whole(places_[places]);
     places_[places].written = true;
   }

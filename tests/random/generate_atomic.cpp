@@ -139,7 +139,7 @@ bool Generator::own_elements() {
   const bool wraps = !dtype_is_float(place.dtype) && place.cap == exact_limit(place.dtype);
   if (!wraps && ir::atomic_combine(node.op) && node.op != A::max && node.op != A::min) node.op = A::exchange, node.order = ir::MemoryOrder::relaxed;
   bool made = false;
-  const auto other = some_place([&](const Place& p) { return p.scope == Scope::fragment && p.written && !p.kept; });
+  const auto other = some_place([&](const Place& p) { return p.scope == Scope::fragment && p.written && !p.kept && p.memory != place.memory; });
   stored_.push_back(place.memory);
   if (other) stored_.push_back(places_[*other].memory);
   points_of(loop, [&] {

@@ -56,6 +56,7 @@ void Generator::statements(int count) {
 bool Generator::statement() {
   if (dice_.chance(14)) return along();
   if (dice_.chance(9)) return atomic();
+  if (dice_.chance(5)) return view();
   if (loops_ > 0 && dice_.chance(5)) return jump();
   if (depth_ == 0 && dice_.chance(1)) return leaves();
   if (depth_ < kMaxDepth && dice_.chance(4)) return while_loop();
@@ -255,7 +256,7 @@ bool Generator::use_of(size_t tile, bool reads_only) {
       case 2: done = reduce(tile); break;
       case 3: {
         const auto target = some_place(
-            [&](const Place& p) { return p.id != places_[tile].id && p.scope == Scope::fragment && p.written; });
+            [&](const Place& p) { return p.memory != places_[tile].memory && p.scope == Scope::fragment && p.written; });
         done = parallel(target, tile);
         break;
       }
@@ -263,7 +264,7 @@ bool Generator::use_of(size_t tile, bool reads_only) {
       case 5: {
         const Place from = places_[tile];
         const auto to = some_place([&](const Place& p) {
-          return p.id != from.id && ((p.scope == Scope::fragment && p.written) || p.is_output()) &&
+          return p.memory != from.memory && ((p.scope == Scope::fragment && p.written) || p.is_output()) &&
                  copies(from, p) && dtype_is_float(p.dtype) == dtype_is_float(from.dtype);
         });
         done = to && copy(tile, *to);

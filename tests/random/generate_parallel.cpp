@@ -200,7 +200,7 @@ bool Generator::parallel(std::optional<size_t> target, std::optional<size_t> sou
   if (auto t = target_of(*target, extents)) targets.push_back(std::move(*t));
   for (int i = 0; i < 2 && dice_.chance(25); ++i) {
     const auto other = some_place([&](const Place& p) { return writable(p) && (p.written || p.is_tensor()); });
-    if (!other || std::any_of(targets.begin(), targets.end(), [&](const Target& t) { return t.place == *other; }))
+    if (!other || std::any_of(targets.begin(), targets.end(), [&](const Target& t) { return places_[t.place].memory == places_[*other].memory; }))
       continue;
     if (auto t = target_of(*other, extents)) targets.push_back(std::move(*t));
   }

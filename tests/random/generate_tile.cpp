@@ -29,6 +29,9 @@ size_t Generator::declare(DType dtype, Scope scope, std::vector<int64_t> shape, 
   static constexpr const char* kNames[] = {"", "s", "f", "v", "l", ""};
   ir::Buffer b{kNames[static_cast<size_t>(scope)] + std::to_string(++names_), dtype, scope, {}};
   for (int64_t e : shape) b.shape.push_back(idx(e));
+  using L = ir::TileLayout;
+  if (scope == Scope::shared && dice_.chance(8))
+    b.layout.kind = dice_.of({L::row_major, L::padded, L::swizzle_32, L::swizzle_64, L::swizzle_128});
   const BufferId id = case_.program.add_buffer(std::move(b));
   Place p{id, id, dtype, scope, std::move(shape), {}};
   const int64_t limit = exact_limit(dtype);
@@ -74,6 +77,35 @@ void Generator::initialize(size_t tile) {
   if (dice_.chance(55) && load_tile(tile)) return;
   if (dice_.chance(50) && parallel(tile) && places_[tile].written) return;
   fill(tile);
+}
+
+// Another shape of a tile's bytes, or other integers.
+bool Generator::view() {
+  const auto of = some_place([](const Place& p) {
+    return is_tile(p) && p.written && !p.kept && p.id == p.memory && !dtype_is_packed(p.dtype) && p.rank() > 0;
+  });
+  if (!of) return false;
+  Place p = places_[*of];
+  int64_t bytes = product(p.shape) * dtype_bytes(p.dtype);
+  const bool integers = dtype_is_integer(p.dtype) && p.cap == exact_limit(p.dtype) && p.direct == p.cap;
+  if (integers && dice_.chance(50)) {
+    const DType other = dice_.of({DType::uint8, DType::int16, DType::int32, DType::uint32, DType::uint64});
+    if (bytes % dtype_bytes(other) == 0) p.dtype = other, p.cap = p.direct = exact_limit(other);
+  }
+  int64_t left = bytes / dtype_bytes(p.dtype);
+  p.shape.clear();
+  for (int64_t r = dice_.from(0, 2); r > 0; --r) {
+    const int64_t factor = dice_.of<int64_t>({1, 2, 3, 4, 5, 8, 16, 16});
+    if (left % factor == 0) p.shape.push_back(factor), left /= factor;
+  }
+  p.shape.insert(p.shape.begin() + dice_.below(static_cast<int64_t>(p.shape.size()) + 1), left);
+  ir::Buffer b{"w" + std::to_string(++names_), p.dtype, p.scope, {}};
+  for (int64_t e : p.shape) b.shape.push_back(idx(e));
+  b.view_of = p.memory;
+  p.id = case_.program.add_buffer(std::move(b));
+  p.growth = 0;  // what may still be added is the tile's own to give
+  places_.push_back(std::move(p));
+  return true;
 }
 
 // Whether the place can take an accumulation, which then is counted.
@@ -166,7 +198,7 @@ bool Generator::copy() {
   if (!from) return false;
   const Place source = places_[*from];
   const auto to = some_place([&](const Place& p) {
-    return moves(p) && p.id != source.id && copies(source, p) && p.direction != ir::Direction::in &&
+    return moves(p) && p.memory != source.memory && copies(source, p) && p.direction != ir::Direction::in &&
            (!p.is_tensor() || p.is_output()) && !(p.is_tensor() && source.is_tensor() && dice_.chance(70));
   });
   return to && copy(*from, *to);
@@ -269,7 +301,7 @@ bool Generator::gemm(std::optional<size_t> operand) {
                     : in == DType::f64 ? DType::f64
                                        : DType::f32;
   auto c = some_place([&](const Place& p) {
-    return p.id != places_[a].id && p.id != places_[b].id && p.scope == Scope::fragment && p.dtype == out &&
+    return p.memory != places_[a].memory && p.memory != places_[b].memory && p.scope == Scope::fragment && p.dtype == out &&
            p.shape == std::vector<int64_t>{m, n} && p.written &&
            p.cap == exact_limit(out) && (!dtype_is_float(out) || p.growth >= bounded_mul(growth, trips_ / p.trips));
   });
@@ -325,7 +357,7 @@ bool Generator::reduce(std::optional<size_t> source) {
   }
   if (is_float && (result > exact_limit(dtype) || from.cap > exact_limit(dtype))) return false;
   auto to = some_place([&](const Place& p) {
-    return p.id != from.id && p.dtype == dtype && p.scope != Scope::global && p.shape == rest && p.written &&
+    return p.memory != from.memory && p.dtype == dtype && p.scope != Scope::global && p.shape == rest && p.written &&
            (is_float || p.cap == exact_limit(dtype));
   });
   if (!to || dice_.chance(40))

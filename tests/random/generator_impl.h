@@ -85,6 +85,7 @@ class Generator {
   size_t fresh(DType dtype, Scope scope, std::vector<int64_t> shape);
   size_t fresh();
   void initialize(size_t tile);
+  bool view();
   bool fill(size_t tile);
   bool copy();
   bool copy(size_t from, size_t to, bool plain = false);

@@ -149,7 +149,9 @@ TEST(Generator, CoversTheLanguage) {
                            "op philox0 i64",     "op div u32",
                            "op bits f16",        "op mul f64",
                            "op cast f32 -> e4m3", "op cast_nonsat f32 -> e5m2",
-                           "atomic order acq_rel", "gemm in tf32"})
+                           "atomic order acq_rel", "gemm in tf32",
+                           "reshaped shared tile", "reshaped fragment tile",
+                           "view as other integers of shared tile", "layout swizzle_64"})
     EXPECT_GT(coverage.count(what), 0) << what;
   const auto any_of = [&](const std::string& begin, const std::string& part) {
     return std::any_of(coverage.counts().begin(), coverage.counts().end(), [&](const auto& count) {
