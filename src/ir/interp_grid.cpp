@@ -3,6 +3,7 @@
 // end.
 #include <algorithm>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -136,34 +137,49 @@ bool Machine::run_together(const Kernel& kernel, const int64_t grid[3]) {
     const int64_t block[3] = {b % grid[0], b / grid[0] % grid[1], b / grid[0] / grid[1]};
     if (!machine.be_block(*this, kernel, block, code.emplace_back())) return error_ = std::move(machine.error_), false;
   }
+  std::vector<std::exception_ptr> lost(machines.size());  // what a block's thread met, thrown on by the grid's
   const auto body = [&](Machine& machine, const Operations& operations) {
     const FloatEnvironment environment;
-    if (meeting.wait(machine.number_)) machine.execute(operations, machine.lanes_of(kernel));
+    try {
+      if (meeting.wait(machine.number_)) machine.execute(operations, machine.lanes_of(kernel));
+    } catch (...) {
+      lost[machine.number_] = std::current_exception();
+    }
     meeting.yield(machine.number_, Meeting::State::done);
   };
+  std::exception_ptr thrown;
   try {
+    threads.reserve(machines.size());
     for (size_t b = 0; b < machines.size(); ++b) threads.emplace_back(body, std::ref(machines[b]), std::cref(code[b]));
+    run_rounds(meeting, machines);
   } catch (const std::system_error&) {
     fail(fmt::format("the host has no threads for the {} blocks of kernel '{}', which meet", count, kernel.name), Code::kOutOfMemory);
-    meeting.give_up();
+  } catch (...) {
+    thrown = std::current_exception();
   }
+  meeting.give_up();
+  for (size_t b = 0; b < threads.size(); ++b) {
+    meeting.run(b);
+    threads[b].join();
+    if (lost[b] && !thrown) thrown = lost[b];
+  }
+  if (thrown) std::rethrow_exception(thrown);
+  return !error_;
+}
+
+// Until all blocks are at their end, or something is wrong.
+void Machine::run_rounds(Meeting& meeting, std::deque<Machine>& machines) {
   while (!error_) {
     std::optional<size_t> waits, ended;
     for (size_t b = 0; b < machines.size() && !error_; ++b) {
       (meeting.run(b) == Meeting::State::done ? ended : waits) = b;
       error_ = std::move(machines[b].error_);
     }
-    if (!waits || error_) break;
+    if (!waits || error_) return;
     if (!ended) continue;
     current_ = machines[*waits].current_;
     fail(fmt::format("block {} of the grid waits here for all others, and block {} has ended without coming here", *waits, *ended));
   }
-  meeting.give_up();
-  for (size_t b = 0; b < threads.size(); ++b) {
-    meeting.run(b);
-    threads[b].join();
-  }
-  return !error_;
 }
 
 }  // namespace tilert::ir::interp

@@ -106,6 +106,7 @@ class Machine {
   // interp_grid.cpp: blocks that meet
   class Meeting;
   bool run_together(const Kernel& kernel, const int64_t grid[3]);
+  void run_rounds(Meeting& meeting, std::deque<Machine>& machines);
   bool be_block(Machine& of_grid, const Kernel& kernel, const int64_t block[3], Operations& code);
   bool meet();
   bool step(const Operation&, const GridSync&, const Lanes&) { return meet(); }
