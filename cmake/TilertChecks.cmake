@@ -12,6 +12,7 @@ tilert_check(includes)
 tilert_check(lengths)
 tilert_check(words)
 tilert_check(comments)
+tilert_check(refusals)
 tilert_check(headers)
 tilert_check(documents)
 # A sanitizer adds symbols and size of its own.

@@ -495,6 +495,14 @@ enum {
 TILERT_API tilert_expr tilert_builder_cast(tilert_builder* builder, tilert_dtype dtype, tilert_expr x,
                                            uint32_t flags) TILERT_NOEXCEPT;
 
+/* x, an f16, bf16, f32 or f64, rounded at random to a narrower float (not e8m0 or nf4): of the two neighbours of its magnitude the
+ * upper one where the 32 bits behind the lower one's last and `random`, a uint32, add up to 2^32 or more; so its probability is
+ * where x lies between them, in 2^32 parts. What is a value of dtype stays. Beyond the greatest finite value, infinities
+ * and NaN as tilert_builder_cast, after that step: f16 and bf16 become infinite, fp8 and smaller saturate unless flags say
+ * otherwise. The same bits on every back end. */
+TILERT_API tilert_expr tilert_builder_cast_stochastic(tilert_builder* builder, tilert_dtype dtype, tilert_expr x, tilert_expr random,
+                                                      uint32_t flags) TILERT_NOEXCEPT;
+
 /* The bits of x read as dtype, of the same width. */
 TILERT_API tilert_expr tilert_builder_reinterpret(tilert_builder* builder, tilert_dtype dtype,
                                                   tilert_expr x) TILERT_NOEXCEPT;
@@ -604,6 +612,22 @@ enum { TILERT_RANDOM_BITS = 1, TILERT_RANDOM_UNIFORM = 2, TILERT_RANDOM_NORMAL =
 TILERT_API tilert_status tilert_builder_random(tilert_builder* builder, tilert_random form, tilert_expr seed,
                                                tilert_expr counter, tilert_expr stream,
                                                tilert_expr* values) TILERT_NOEXCEPT;
+
+/* Diagnostics: entries of a ring in the launch's workspace (tilert_workspace, tilert_diagnostics_read). No value of the program
+ * depends on them: nothing waits, traps or is printed, and what the ring has no room for is counted only. Outside parallel an
+ * entry is made once a block, inside by each iteration.
+ * print: `message` with each {} replaced by the next of `values`, at most TILERT_MAX_REPORTED; without any {} the values follow
+ * it. {{ and }} are braces. Values of any dtype, literals too; message may not be NULL, and is copied. It is no part of keys.
+ * print_tile: an entry for each element of a region of any storage, which reads "name[3, 5] = 0.25"; name NULL: the buffer's own.
+ * Of rank 5 at most, and not inside parallel. Parameters need extents.
+ * assert: an entry where `condition`, a bool, does not hold; the kernel goes on. */
+enum { TILERT_MAX_REPORTED = 6 };
+TILERT_API tilert_status tilert_builder_print(tilert_builder* builder, const char* message, const tilert_expr* values,
+                                              uint32_t count) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_print_tile(tilert_builder* builder, const char* name,
+                                                   const tilert_region* region) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_assert(tilert_builder* builder, tilert_expr condition, const char* message,
+                                               const tilert_expr* values, uint32_t count) TILERT_NOEXCEPT;
 
 /* Copies between any two of tensor parameter, shared tile, fragment and local, casting where dtypes differ. Reads
  * outside a tensor, or beyond `valid`, give the safe value; writes there are dropped. A region that provably leaves a
@@ -887,6 +911,29 @@ TILERT_API tilert_status tilert_program_interpret(tilert_program* program, const
                                                   uint32_t argument_count, const int64_t* dims, uint32_t dim_count,
                                                   tilert_error** error) TILERT_NOEXCEPT;
 
+/* What print and assert left. `entry` and what it points to live during the callback only. Entries of a block come in the order
+ * in which they were made, blocks in any. */
+typedef struct tilert_diagnostic {
+  uint32_t struct_size;
+  uint32_t ordinal; /* which print or assert of the program; 0: entries were lost, how many is values[0] */
+  uint32_t block[3];
+  uint32_t value_count;
+  const uint64_t* values; /* bit patterns, low bits first; signed integers sign-extended */
+  const char* message;    /* "gemm.cc:41 'scores': x = 3": place, label and text, from the live program */
+  const tilert_dtype* dtypes; /* of the values */
+  const char* file;           /* "" where the builder was told none */
+  uint32_t line;
+  uint32_t failed; /* 1: of an assertion, which did not hold */
+} tilert_diagnostic;
+typedef void (*tilert_on_diagnostic)(void* user, const tilert_diagnostic* entry);
+
+/* The same, and what print and assert have to say: on_entry is called as tilert_diagnostics_read calls it, after the run, also
+ * where that ended in an error. */
+TILERT_API tilert_status tilert_program_interpret_diagnosed(tilert_program* program, const tilert_argument* arguments,
+                                                            uint32_t argument_count, const int64_t* dims, uint32_t dim_count,
+                                                            tilert_on_diagnostic on_entry, void* user,
+                                                            tilert_error** error) TILERT_NOEXCEPT;
+
 /* ---- Context: cache and compile pool --------------------------------------------------------- */
 
 typedef int32_t tilert_cache_mode;
@@ -1056,7 +1103,11 @@ typedef struct tilert_kernel_options {
   uint32_t flags;                          /* TILERT_KERNEL_* */
   uint32_t reserved;
 } tilert_kernel_options;
-enum { TILERT_KERNEL_DEBUG = 1 /* bounds of shared tiles checked in generated code; refused by this version */ };
+enum {
+  TILERT_KERNEL_DEBUG = 1 /* elements and regions of tiles that may leave them are checked where they are used: outside is an
+                             assertion that does not hold (tilert_diagnostics_read), stores are dropped, and what is read is
+                             another element of the tile. What is proved costs nothing. Another key, other code */
+};
 
 /* The program for a target, with its table of variants (one, or one per combination of buckets). Resolves names and
  * binds dims; a NULL target is settled by the first tilert_prepare. `options` may be NULL. Holds program and context.
@@ -1299,20 +1350,14 @@ TILERT_API tilert_status tilert_plan(tilert_loaded* loaded, const int64_t* dims,
                                      void* buffer, uint64_t* bytes, tilert_error** error) TILERT_NOEXCEPT;
 TILERT_API tilert_status tilert_plan_launch(const tilert_launch_info* info) TILERT_NOEXCEPT;
 
-/* Reads the ring that print and assert wrote, from a host copy of the workspace made after the caller's own
- * synchronization, and calls on_entry for each: ordinal of the operation, block, values. This version has neither print
- * nor assert and refuses. Acts: none. */
-typedef struct tilert_diagnostic {
-  uint32_t struct_size;
-  uint32_t ordinal;
-  uint32_t block[3];
-  uint32_t value_count;
-  const uint64_t* values;
-  const char* message; /* with label, file and line, resolved against the live program */
-} tilert_diagnostic;
+/* Reads the ring that the launches with this workspace wrote, from a host copy of its first bytes (tilert_workspace_info's
+ * zero_bytes are enough), made after the caller's own synchronization; on a CPU the workspace itself will do. Calls on_entry for
+ * each entry, on this thread, before it returns. It changes nothing: setting those bytes to zero again, while no launch runs, empties the ring.
+ * No entries where the program has neither print nor assert. Errors: TILERT_INVALID_ARGUMENT (fewer bytes than the ring has, or
+ * bytes that no kernel of this program left). Acts: none. */
 TILERT_API tilert_status tilert_diagnostics_read(tilert_loaded* loaded, const void* workspace, uint64_t bytes,
-                                                 void (*on_entry)(void* user, const tilert_diagnostic* entry),
-                                                 void* user, tilert_error** error) TILERT_NOEXCEPT;
+                                                 tilert_on_diagnostic on_entry, void* user,
+                                                 tilert_error** error) TILERT_NOEXCEPT;
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -23,6 +23,7 @@
 #define TILERT_HPP_
 
 #include "tilert/builder.hpp"
+#include "tilert/diagnostics.hpp"
 #include "tilert/host.hpp"
 #include "tilert/result.hpp"
 #include "tilert/values.hpp"

@@ -1,19 +1,45 @@
 // The builder's calls on elements that an index or a draw picks: atomic operations, gather, scatter, transposing copies, random
-// numbers; and where the blocks of a grid meet. tl::Builder is one of these. Use through tilert.hpp.
+// numbers; and where the blocks of a grid meet; and on what a reader is told: print and assert_. tl::Builder is one of these. Use through tilert.hpp.
 #ifndef TILERT_ELEMENTS_HPP_
 #define TILERT_ELEMENTS_HPP_
 
 #include <array>
 #include <initializer_list>
+#include <string>
+#include <type_traits>
 
 #include "tilert/options.hpp"
 #include "tilert/values.hpp"
 
 namespace tl {
+// The text that print and assert_ start with, and the place of the call.
+struct Message {
+  const char* text;
+  Here here;
+  Message(const char* t, Here h = Here::at()) : text(t), here(h) {}
+};
+
 namespace detail {
 
 class ElementCalls {
  public:
+  // Diagnostics: print("x = ", x, " at ", i); print("t", t) for each element of a tile; assert_(x < n, "x is ", x).
+  template <class... Parts>
+  void print(Message message, const Parts&... parts) {
+    if constexpr (sizeof...(Parts) == 1 && (is_region<Parts> && ...)) {
+      if ((!parts.is_place() && ...)) return print_tile(message, parts...);
+    }
+    const Text text(raw_, message.text, parts...);  // its reads have places of their own
+    at(message.here);
+    tilert_builder_print(raw_, text.words.c_str(), text.ids, text.count);
+  }
+  template <class... Parts>
+  void assert_(const Expr& condition, Message message, const Parts&... parts) {
+    const Text text(raw_, message.text, parts...);
+    at(message.here);
+    tilert_builder_assert(raw_, condition.in(raw_), text.words.c_str(), text.ids, text.count);
+  }
+
   // Four random values; another counter or stream is another draw. Bits are uint32, uniform ones f32 in [0, 1).
   std::array<Expr, 4> random_bits(const Expr& seed, const Expr& counter, const Expr& stream = 0, Here here = Here::at()) {
     return random(TILERT_RANDOM_BITS, seed, counter, stream, here);
@@ -154,6 +180,36 @@ class ElementCalls {
   const char* label_ = nullptr;
 
  private:
+  template <class T>
+  static constexpr bool is_region = std::is_base_of<Region, T>::value && !std::is_same<Var, T>::value;
+
+  // Words and values in the form of tilert_builder_print.
+  struct Text {
+    std::string words;
+    tilert_expr ids[TILERT_MAX_REPORTED + 1] = {};
+    uint32_t count = 0;
+    template <class... Parts>
+    Text(tilert_builder* builder, const char* first, const Parts&... parts) : builder_(builder) {
+      add(first);
+      (add(parts), ...);
+    }
+
+   private:
+    void add(const char* text) {
+      for (; *text; ++text) words.append(*text == '{' || *text == '}' ? 2 : 1, *text);
+    }
+    void add(const Expr& value) {
+      words += "{}";
+      if (count <= TILERT_MAX_REPORTED) ids[count++] = value.in(builder_);
+    }
+    tilert_builder* builder_;
+  };
+  void print_tile(const Message& message, const Region& region) {
+    const Region::Raw tile(region);
+    at(message.here);
+    tilert_builder_print_tile(raw_, message.text, &tile.region);
+  }
+
   std::array<Expr, 4> random(tilert_random form, const Expr& seed, const Expr& counter, const Expr& stream, const Here& here) {
     at(here);
     tilert_expr values[4] = {};

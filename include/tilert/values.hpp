@@ -323,6 +323,11 @@ inline Expr cast_nonsat(DType dtype, const Expr& a) {
   return {a.builder(),
           tilert_builder_cast(a.builder(), static_cast<tilert_dtype>(dtype), a.in(a.builder()), TILERT_CAST_NONSAT)};
 }
+// Rounded to one of its two neighbours at random: up with the probability of what lies below it. random: a uint32.
+inline Expr cast_stochastic(DType dtype, const Expr& a, const Expr& random, uint32_t flags = 0) {
+  tilert_builder* builder = detail::builder_of({a, random});
+  return {builder, tilert_builder_cast_stochastic(builder, static_cast<tilert_dtype>(dtype), a.in(builder), random.in(builder), flags)};
+}
 inline Expr reinterpret(DType dtype, const Expr& a) {
   if (!a.builder())
     return detail::of_numbers({detail::NumberCall::Kind::reinterpret, 0, static_cast<tilert_dtype>(dtype)}, {a});

@@ -60,6 +60,7 @@ class Builder {
   tilert_expr scalar_value(tilert_scalar scalar);
   tilert_expr op(tilert_op op, const tilert_expr* operands, uint32_t count);
   tilert_expr cast(tilert_dtype dtype, tilert_expr x, uint32_t flags);
+  tilert_expr cast_stochastic(tilert_dtype dtype, tilert_expr x, tilert_expr random, uint32_t flags);  // rounding.cpp
   tilert_expr reinterpret(tilert_dtype dtype, tilert_expr x);
   Code random(tilert_random form, tilert_expr seed, tilert_expr counter, tilert_expr stream, tilert_expr* values);  // random.cpp
   tilert_dtype dtype_of(tilert_expr x);
@@ -94,6 +95,10 @@ class Builder {
   tilert_expr load(const tilert_region* element);
   Code store(const tilert_region* element, tilert_expr value);
   Code inline_source(const tilert_inline_source& source);
+  // Diagnostics (reports.cpp)
+  Code print(const char* message, const tilert_expr* values, uint32_t count);
+  Code print_tile(const char* name, const tilert_region* region);
+  Code assert_true(tilert_expr condition, const char* message, const tilert_expr* values, uint32_t count);
   // `old` null: nobody asks (atomics.cpp)
   Code atomic(tilert_atomic_op op, const tilert_region* element, tilert_expr value, const tilert_atomic_options& options,
               tilert_expr* old);
@@ -285,6 +290,14 @@ class Builder {
   Status do_atomic_tile(tilert_atomic_op op, const tilert_region* destination, const tilert_region* source,
                         const tilert_atomic_options& options);
   Result<ir::AtomicOp> atomic_op(tilert_atomic_op op) const;
+
+  // reports.cpp
+  ir::Expr reported(ir::Expr value) const;
+  Result<ir::Expr> reported(tilert_expr id, std::string_view what) const;
+  Result<ir::Report> report_of(std::string message, std::vector<ir::Expr> values) const;
+  Result<ir::Report> report_of(const char* message, const tilert_expr* values, uint32_t count);
+  Status do_print_tile(const char* name, const tilert_region* region);
+  Status do_assert(tilert_expr condition, const char* message, const tilert_expr* values, uint32_t count);
 
   // indexed.cpp: an element-wise loop under construction
   struct PointLoop {

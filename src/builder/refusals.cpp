@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "support/refusal.h"
+
 namespace tilert::builder {
 namespace {
 
@@ -27,10 +29,10 @@ constexpr std::string_view kFeatures[] = {
 
 }  // namespace
 
-Error refuse(Refusal refusal, std::string_view detail) {
-  const RefusalRow& row = kRefusals[static_cast<size_t>(refusal)];
-  return make_error(Code::kUnsupported, "{}{}this version does not do {} [{}]: {}", detail, detail.empty() ? "" : ": ",
-                    row.what, row.name, row.alternative);
+Error refuse(Refusal which, std::string_view detail) {
+  const RefusalRow& row = kRefusals[static_cast<size_t>(which)];
+  return refusal(fmt::format("{}{}this version does not do {} [{}]", detail, detail.empty() ? "" : ": ", row.what, row.name),
+                 row.alternative);
 }
 
 Status feature_status(std::string_view name) {

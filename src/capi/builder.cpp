@@ -150,6 +150,10 @@ tilert_expr tilert_builder_op(tilert_builder* handle, tilert_op op, const tilert
 tilert_expr tilert_builder_cast(tilert_builder* handle, tilert_dtype dtype, tilert_expr x, uint32_t flags) noexcept {
   return on(handle, tilert_expr{}, [&](Builder& b) { return b.cast(dtype, x, flags); });
 }
+tilert_expr tilert_builder_cast_stochastic(tilert_builder* handle, tilert_dtype dtype, tilert_expr x, tilert_expr random,
+                                           uint32_t flags) noexcept {
+  return on(handle, tilert_expr{}, [&](Builder& b) { return b.cast_stochastic(dtype, x, random, flags); });
+}
 tilert_expr tilert_builder_reinterpret(tilert_builder* handle, tilert_dtype dtype, tilert_expr x) noexcept {
   return on(handle, tilert_expr{}, [&](Builder& b) { return b.reinterpret(dtype, x); });
 }
@@ -187,6 +191,17 @@ tilert_status tilert_builder_random(tilert_builder* handle, tilert_random form, 
                                     tilert_expr stream, tilert_expr* values) noexcept {
   if (values) std::fill_n(values, 4, tilert_expr{});
   return statement(handle, [&](Builder& b) { b.random(form, seed, counter, stream, values); });
+}
+tilert_status tilert_builder_print(tilert_builder* handle, const char* message, const tilert_expr* values,
+                                   uint32_t count) noexcept {
+  return statement(handle, [&](Builder& b) { b.print(message, values, count); });
+}
+tilert_status tilert_builder_print_tile(tilert_builder* handle, const char* name, const tilert_region* region) noexcept {
+  return statement(handle, [&](Builder& b) { b.print_tile(name, region); });
+}
+tilert_status tilert_builder_assert(tilert_builder* handle, tilert_expr condition, const char* message, const tilert_expr* values,
+                                    uint32_t count) noexcept {
+  return statement(handle, [&](Builder& b) { b.assert_true(condition, message, values, count); });
 }
 tilert_status tilert_builder_atomic(tilert_builder* handle, tilert_atomic_op op, const tilert_region* element, tilert_expr value,
                                     const tilert_atomic_options* in, tilert_expr* old) noexcept {

@@ -90,6 +90,7 @@ struct tilert_variant : tilert::capi::HandleBase {
 
 struct tilert_loaded : tilert::capi::HandleBase {
   std::shared_ptr<tilert::jit::Kernel> kernel;
+  std::shared_ptr<const tilert::ir::Program> program;
   tilert::runtime::LoadedPtr loaded;
 };
 

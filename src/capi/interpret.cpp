@@ -2,9 +2,11 @@
 #include <optional>
 #include <span>
 
+#include "capi/diagnostics.h"
 #include "capi/guard.h"
 #include "ir/evaluate.h"
 #include "ir/interpreter.h"
+#include "support/refusal.h"
 
 namespace tilert::capi {
 namespace {
@@ -108,13 +110,13 @@ Result<ir::HostArgument> host_tensor(const ir::Program& program, size_t i, const
 }
 
 Status interpret(const ir::Program& program, std::span<const tilert_argument> arguments,
-                 std::span<const int64_t> dims) {
+                 std::span<const int64_t> dims, ir::Reports* reports) {
   if (arguments.size() != program.parameters.size())
     return make_error(Code::kInvalidArgument, "{} arguments; the program takes {}", arguments.size(),
                       program.parameters.size());
   for (const ir::Kernel& kernel : program.kernels)
     if (kernel.source)
-      return make_error(Code::kUnsupported, "a source kernel has no tile program to interpret: run it on its device");
+      return refusal("a source kernel has no tile program to interpret", "run it on its device");
   for (size_t i = 0; i < arguments.size(); ++i) TILERT_TRY(check_argument(program, i, arguments[i]));
   ir::HostArguments host;
   TILERT_ASSIGN(host.dims, resolve_dims(program, arguments, dims));
@@ -127,7 +129,27 @@ Status interpret(const ir::Program& program, std::span<const tilert_argument> ar
     }
     host.parameters.push_back(std::move(one));
   }
-  return ir::interpret(program, host);
+  ir::InterpretOptions options;
+  options.reports = reports;
+  return ir::interpret(program, host, options);
+}
+
+// Where running stops at an error, what was reported before it comes first.
+Status interpret_diagnosed(const ir::Program& program, std::span<const tilert_argument> arguments, std::span<const int64_t> dims,
+                           tilert_on_diagnostic on_entry, void* user) {
+  if (!on_entry) return make_error(Code::kInvalidArgument, "on_entry is NULL");
+  ir::Reports reports;
+  Status ran = interpret(program, arguments, dims, &reports);
+  const ReportMap known = ir::canonical_reports(program);
+  std::map<const ir::Stmt*, uint32_t> ordinals;
+  for (const auto& [ordinal, stmt] : known) ordinals[stmt] = ordinal;
+  std::vector<ir::ReportEntry> entries;
+  for (const ir::Reports::Entry& e : reports.entries) {
+    entries.push_back(e.entry);
+    entries.back().ordinal = ordinals.at(e.stmt);
+  }
+  Status told = hand_out(program, known, entries, reports.lost, on_entry, user);
+  return ran ? std::move(told) : std::move(ran);
 }
 
 }  // namespace
@@ -141,6 +163,16 @@ tilert_status tilert_program_interpret(tilert_program* program, const tilert_arg
   return capi::guard(error, [&]() -> Status {
     TILERT_TRY(capi::check(program, "program"));
     return capi::interpret(*program->program, {arguments, arguments ? argument_count : 0},
-                           {dims, dims ? dim_count : 0});
+                           {dims, dims ? dim_count : 0}, nullptr);
+  });
+}
+
+tilert_status tilert_program_interpret_diagnosed(tilert_program* program, const tilert_argument* arguments,
+                                                 uint32_t argument_count, const int64_t* dims, uint32_t dim_count,
+                                                 tilert_on_diagnostic on_entry, void* user, tilert_error** error) noexcept {
+  return capi::guard(error, [&]() -> Status {
+    TILERT_TRY(capi::check(program, "program"));
+    return capi::interpret_diagnosed(*program->program, {arguments, arguments ? argument_count : 0}, {dims, dims ? dim_count : 0},
+                                     on_entry, user);
   });
 }

@@ -1,5 +1,6 @@
 // Kernels, variants, preparing; the job functions that this version refuses.
 #include "builder/refusals.h"
+#include "builder/bounds.h"
 #include "capi/guard.h"
 
 using namespace tilert;
@@ -57,7 +58,6 @@ Result<jit::KernelOptions> kernel_options(const ir::Program& program, const tile
   jit::KernelOptions out;
   if (o.flags & ~uint32_t{TILERT_KERNEL_DEBUG})
     return make_error(Code::kInvalidArgument, "unknown flags {:#x}", o.flags);
-  if (o.flags) return builder::refuse(builder::Refusal::debug_kernel_);
   if (o.dim_count > 256 || (o.dim_count && !o.dims))
     return make_error(Code::kInvalidArgument, "dim_count is {}: give up to 256 bindings, and their array", o.dim_count);
   for (uint32_t i = 0; i < o.dim_count; ++i) {
@@ -126,6 +126,9 @@ tilert_status tilert_kernel_create(tilert_context* context, tilert_program* prog
     handle->context = context->context;
     handle->program = program->program;
     TILERT_ASSIGN(handle->options, kernel_options(*program->program, o));
+    if (o.flags & TILERT_KERNEL_DEBUG) {
+      TILERT_ASSIGN(handle->program, builder::with_bounds_checks(*program->program));
+    }
     if (!handle->options.target.empty()) {
       const std::lock_guard lock(handle->mutex);
       TILERT_ASSIGN(const auto made, kernel_for(*handle, handle->options.target, std::nullopt));
@@ -261,6 +264,7 @@ tilert_status tilert_prepare(tilert_kernel* kernel, tilert_device* device, const
       return make_error(Code::kInvalidArgument, "{} dims; the program has {}", o.dim_count,
                         kernel->program->dims.size());
     auto handle = std::make_unique<tilert_loaded>();
+    handle->program = kernel->program;
     {
       const std::lock_guard lock(kernel->mutex);
       const bool given = !kernel->options.target.empty();

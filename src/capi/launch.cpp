@@ -1,4 +1,4 @@
-// Launch, export, workspace, plans, diagnostics.
+// Launch, export, workspace, plans. Diagnostics are in diagnostics.cpp.
 #include "runtime/launch.h"
 #include "runtime/plan.h"
 #include "builder/refusals.h"
@@ -118,12 +118,4 @@ tilert_status tilert_plan(tilert_loaded* loaded, const int64_t* dims, uint32_t d
 tilert_status tilert_plan_launch(const tilert_launch_info* info) noexcept {
   return with_launch(info,
                      [](const tilert_launch_info& known) { return runtime::launch_planner(*known.loaded->loaded, known); });
-}
-
-tilert_status tilert_diagnostics_read(tilert_loaded* loaded, const void*, uint64_t,
-                                      void (*)(void*, const tilert_diagnostic*), void*, tilert_error** error) noexcept {
-  return capi::guard(error, [&]() -> Status {
-    TILERT_TRY(capi::check(loaded, "loaded"));
-    return builder::refuse(builder::Refusal::diagnostics_);
-  });
 }

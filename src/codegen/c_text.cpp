@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "ir/inline_text.h"
+#include "ir/report.h"
 #include "ir/semantics.h"
 #include "ir/visit.h"
 #include "ir/words.h"
@@ -150,6 +151,7 @@ void CText::stmt(const Stmt& s) {
                  },
                  [&](const Jump& j) { jump(j); },
                  [&](const Atomic& a) { atomic(a); },
+                 [&](const Report& r) { report(r); },
                  [&](const Move& m) {
                    if (is_packed(m.src.buffer))
                      return line(fmt::format("tl_unpack<{}, {}>({}, {});", m.count, dtype_bits(program_.buffer(m.src.buffer).dtype),
@@ -217,6 +219,13 @@ void CText::atomic(const Atomic& a) {
   const std::string result = a.old == kNoVar ? "" : fmt::format("const {} {} = ", type, var(a.old));
   line(fmt::format("{}{}{}({});", result, name, form, arguments));
   if (by_fence && acquires(a.order)) line(fmt::format("tl_fence<{}>();", fence));
+}
+
+void CText::report(const Report& r) {
+  std::string text = fmt::format("tl_report<{}>({}, {}", kReportEntries, buffer(r.ring), r.id);
+  for (size_t i = 0; i < 3; ++i) text += ", " + (i < r.block.size() ? expr(r.block[i]) : "0");
+  for (Expr e : r.values) text += ", " + expr(e);
+  line(text + ");");
 }
 
 void CText::alloc(const Alloc& a) {

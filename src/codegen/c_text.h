@@ -41,6 +41,7 @@ class CText {
   void call(const ir::Call& call);
   void jump(const ir::Jump& jump);
   void atomic(const ir::Atomic& atomic);
+  void report(const ir::Report& report);
   void alloc(const ir::Alloc& alloc);
   std::string literal(ir::Expr e) const;
   std::string index_expr(ir::Expr e, bool wide) const;

@@ -22,6 +22,7 @@ struct LlvmCallees {
   std::set<std::pair<DType, Pack>> packs;
   std::set<GemmKind> products;
   bool rows = false;
+  bool reports = false;
 };
 
 class LlvmKernel {
@@ -82,6 +83,7 @@ class LlvmKernel {
   void element_statement(const ir::Stmt& stmt, int lanes, bool checked);
   void let(const ir::Let& n, int lanes, bool checked);
   void inline_source(const ir::Inline& n);
+  void report(const ir::Report& n);  // llvm_report.cpp
   void atomic(const ir::Atomic& n);  // llvm_atomic.cpp
   std::string atomic_update(const ir::Atomic& n, DType dtype, const std::string& place);
   std::string atomic_rounds(const ir::Atomic& n, DType dtype, const std::string& place, const std::string& operand);

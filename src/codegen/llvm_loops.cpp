@@ -124,6 +124,7 @@ void LlvmKernel::element_statement(const Stmt& stmt, int lanes, bool checked) {
   }
   if (std::holds_alternative<Jump>(stmt.node)) return text_.leave_loop();
   if (const auto* n = std::get_if<Atomic>(&stmt.node)) return atomic(*n);
+  if (const auto* n = std::get_if<Report>(&stmt.node)) return report(*n);
   if (const auto* n = std::get_if<Inline>(&stmt.node)) return inline_source(*n);
   const auto* n = std::get_if<If>(&stmt.node);
   if (!n) return;

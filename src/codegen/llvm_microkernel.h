@@ -59,6 +59,7 @@ MicroKernel micro_kernel(const CpuIsa& isa, GemmKind kind);
 
 // tl_gemm_<kind> with the micro-kernels @tl_mk_<kind>_<rows> that it calls.
 std::string emit_gemm(const CpuIsa& isa, GemmKind kind);
+std::string emit_report();                      // tilert_report (llvm_report.cpp)
 std::string emit_rows_gemm(const CpuIsa& isa);  // tl_rows_f32
 
 // One packing function each. `source`: f32, f16, bf16 (for GemmKind::f32) or int8 (for GemmKind::i8).

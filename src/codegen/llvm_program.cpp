@@ -31,6 +31,7 @@ Result<GeneratedProgram> generate_llvm(passes::Module module, const passes::Pass
   for (const auto& [dtype, pack] : callees.packs) out.source += emit_pack(isa, dtype, pack);
   for (GemmKind kind : callees.products) out.source += emit_gemm(isa, kind);
   if (callees.rows) out.source += emit_rows_gemm(isa);
+  if (callees.reports) out.source += emit_report();
   out.workspace = lay_out_workspace(lowered.module.program, out.kernels);
   out.configuration = configuration(lowered, isa.lanes).dump();
   out.program = std::move(lowered.module.program);

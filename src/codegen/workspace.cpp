@@ -23,6 +23,8 @@ Expr rounded_bytes(const Program& program, const Buffer& region) {
 WorkspaceLayout lay_out_workspace(const Program& program, const std::vector<GeneratedKernel>& kernels,
                                   const passes::SchedulePlan* schedule) {
   std::set<BufferId> regions;
+  for (BufferId id = 0; id < program.buffers.size(); ++id)
+    if (program.buffer(id).zeroed) regions.insert(id);
   for (const GeneratedKernel& kernel : kernels)
     for (const KernelParameter& p : kernel.parameters)
       if (p.kind == KernelParameter::Kind::workspace) regions.insert(p.buffer);

@@ -9,7 +9,8 @@ namespace tilert::codegen {
 
 inline constexpr int64_t kWorkspaceAlignment = 256;
 
-// Of the regions that are parameters of `kernels`. A schedule's header stands last of what is zeroed, its list behind that.
+// Of the regions that are parameters of `kernels`, and of those that are zeroed: variants of a kernel agree about these,
+// whatever is proved away in one of them. A schedule's header stands last of what is zeroed, its list behind that.
 WorkspaceLayout lay_out_workspace(const ir::Program& program, const std::vector<GeneratedKernel>& kernels,
                                   const passes::SchedulePlan* schedule = nullptr);
 

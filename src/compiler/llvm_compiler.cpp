@@ -2,6 +2,7 @@
 #include "compiler/llvm_compiler.h"
 
 #include "compiler/llvm_plugin.h"
+#include "support/refusal.h"
 
 #include <charconv>
 
@@ -31,7 +32,7 @@ Status read_options(const CompileRequest& request, LlvmRequest* out) {
 
 Status check_form(const CompileRequest& request) {
   if (request.output != BinaryKind::object)
-    return make_error(Code::kUnsupported, "the LLVM IR of '{}' compiles to object bytes only", request.program_name);
+    return refusal(fmt::format("the LLVM IR of '{}' compiles to object bytes only", request.program_name), "ask for an object");
   if (!request.headers.empty() || !request.name_expressions.empty())
     return make_error(Code::kInvalidArgument, "LLVM IR of '{}' takes no headers and no name expressions", request.program_name);
   return {};

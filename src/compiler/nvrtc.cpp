@@ -5,6 +5,7 @@
 #include "compiler/nvrtc_library.h"
 #include "compiler/options.h"
 #include "compiler/ptxas_log.h"
+#include "support/refusal.h"
 
 #include <algorithm>
 #include <atomic>
@@ -161,9 +162,9 @@ class Nvrtc final : public Compiler {
     std::optional<int> number = architecture(target);
     if (!number) return make_error(Code::kInvalidArgument, "`{}` is not a CUDA target; the form is sm_90a", target);
     if (std::find(nvrtc_.archs.begin(), nvrtc_.archs.end(), *number) != nvrtc_.archs.end()) return {};
-    return make_error(Code::kUnsupported,
-                      "{} ({}) does not compile for {}; it knows sm_{}. Another version of CUDA may", identity_,
-                      location_, target, fmt::join(nvrtc_.archs, ", sm_"));
+    return refusal(fmt::format("{} ({}) does not compile for {}; it knows sm_{}", identity_, location_, target,
+                               fmt::join(nvrtc_.archs, ", sm_")),
+                   "Another version of CUDA may", ". ");
   }
 
   int run(const Program& program, const CompileRequest& request) const {

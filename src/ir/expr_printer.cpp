@@ -169,6 +169,19 @@ void ExprPrinter::atomic(const Atomic& n) {
   if (n.scope != MemoryScope::device) put(" scope ", word(n.scope));
 }
 
+void ExprPrinter::report(const Report& n) {
+  put(n.failed ? "assert " : "print ");
+  quote(n.message);
+  put(" ");
+  exprs(n.values);
+  put(" at ");
+  exprs(n.block);
+  if (n.id) put(" id ", n.id);
+  if (n.ring == kNoBuffer) return;
+  put(" ring ");
+  buffer(n.ring);
+}
+
 void ExprPrinter::argument(const CallArg& arg) {
   switch (arg.kind) {
     case CallArg::Kind::value: return expr(arg.value);

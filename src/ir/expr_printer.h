@@ -36,6 +36,7 @@ class ExprPrinter : protected TextWriter {
   void layout(const LayoutHint& l);
   void combine(const Combine& c);
   void atomic(const Atomic& n);
+  void report(const Report& n);
   void argument(const CallArg& arg);
 
   const Program& p_;

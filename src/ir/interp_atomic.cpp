@@ -1,4 +1,4 @@
-// Atomic operations, and jumps: who is on the way out of which loop. Blocks and points run one after the other, so that
+// Atomic operations, reports, and jumps: who is on the way out of which loop. Blocks and points run one after the other, so that
 // nothing comes between an operation's read and its write.
 #include "ir/interpreter_impl.h"
 
@@ -10,7 +10,7 @@ bool Machine::step(const Operation& op, const Atomic& n, const Lanes& lanes) {
   const std::optional<Op> combine = atomic_combine(n.op);
   const ScalarFunction function = combine ? scalar_function(*combine, dtype, dtype) : nullptr;
   if (combine && !function)
-    return fail(fmt::format("an atomic operation on {} is not supported", dtype_text(dtype)), Code::kUnsupported);
+    return refuse(fmt::format("an atomic operation on {} is not defined", dtype_text(dtype)), "use 32 or 64 bits, and cast");
   const bool in_parallel = std::exchange(in_parallel_, false);  // points may meet here
   bool good = true;
   for (size_t i = 0; good && i < lanes.size(); ++i) good = atomic(op, n, function, lanes[i]);
@@ -31,6 +31,22 @@ bool Machine::atomic(const Operation& op, const Atomic& n, ScalarFunction functi
     if (stores && !write_at(*to.memory, element, lane, function ? function(old, value, 0) : value)) return false;
   }
   if (n.old != kNoVar) vars_[n.old * lanes_ + lane] = old;
+  return true;
+}
+
+bool Machine::step(const Operation& op, const Report& n, const Lanes& lanes) {
+  if (!options_.reports) return true;
+  for (uint32_t l : lanes) {
+    if (options_.reports->entries.size() >= options_.reports->most) {
+      ++options_.reports->lost;
+      continue;
+    }
+    ReportEntry entry{};
+    entry.ordinal = n.id;
+    for (size_t i = 0; i < n.values.size(); ++i) entry.values[i] = eval(op.bounds[i], l);
+    for (size_t i = 0; i < n.block.size(); ++i) entry.block[i] = static_cast<uint32_t>(eval(op.bounds[n.values.size() + i], l));
+    options_.reports->entries.push_back({op.stmt, entry});
+  }
   return true;
 }
 

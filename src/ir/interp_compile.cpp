@@ -34,9 +34,8 @@ const Tape* Machine::tape(Expr root) {
     } else {
       step.function = scalar_function(node->op, node->operand[node->arity - 1]->dtype, node->dtype);
       if (!step.function)
-        fail(fmt::format("{} on {} is not supported", op_row(node->op).text,
-                         dtype_text(node->operand[node->arity - 1]->dtype)),
-             Code::kUnsupported);
+        refuse(fmt::format("{} on {} is not defined", op_row(node->op).text, dtype_text(node->operand[node->arity - 1]->dtype)),
+               "cast to f32 or int32 first");
       step.a = steps[node->operand[0]];
       if (node->arity > 1) step.b = steps[node->operand[1]];
       if (node->arity > 2) step.c = steps[node->operand[2]];
@@ -98,6 +97,11 @@ bool Machine::compile_call(const ir::Call& n, Operation& op) {
       return false;
     op.arguments.push_back(std::move(c));
   }
+  return !error_;
+}
+
+bool Machine::compile_values(const std::vector<Expr>& values, Operation& op) {
+  for (Expr e : values) op.bounds.push_back(tape(e));
   return !error_;
 }
 
@@ -183,9 +187,8 @@ bool Machine::compile(const Stmt& stmt, Operation& op) {
                           return !error_ && compile(n.then_body, op.first) && compile(n.else_body, op.second);
                         },
                         [&](const Let& n) {
-                          if (!n.value) return place(n.read, op.p[0]);
-                          op.e[0] = tape(n.value);
-                          return !error_;
+                          if (n.value) op.e[0] = tape(n.value);
+                          return n.value ? !error_ : place(n.read, op.p[0]);
                         },
                         [&](const Store& n) {
                           op.e[0] = tape(n.value);
@@ -202,6 +205,7 @@ bool Machine::compile(const Stmt& stmt, Operation& op) {
                           if (n.expected) op.e[1] = tape(n.expected);
                           return !error_ && place(n.to, op.p[0]);
                         },
+                        [&](const Report& n) { return compile_values(n.values, op) && compile_values(n.block, op); },
                         [&](const GridSync&) { return true; }, [&](const Inline&) { return true; },
                         [&](const Move& n) { return place(n.dst, op.p[0]) && place(n.src, op.p[1]); },
                         [&](const Call& n) { return compile_call(n, op); },

@@ -115,7 +115,7 @@ bool Machine::step(const Operation& op, const Scan& n, const Lanes& lanes) {
 bool Machine::step(const Operation& op, const Pick& n, const Lanes& lanes) {
   const DType dtype = op.p[0].memory->dtype;
   const ScalarFunction less = scalar_function(Op::lt, dtype, dtype), nan = dtype_is_float(dtype) ? scalar_function(Op::isnan, dtype, dtype) : nullptr;
-  if (!less) return fail(fmt::format("pick of {} is not supported", dtype_text(dtype)), Code::kUnsupported);
+  if (!less) return refuse(fmt::format("pick of {} is not defined", dtype_text(dtype)), "cast to f32 or int32 first");
   std::vector<uint64_t> values, places;
   if (!read_region(op.p[0], lanes[0], {}, 0, values)) return false;
   const Lines lines(n.src.extents, n.dim);

@@ -120,10 +120,10 @@ bool Machine::run_together(const Kernel& kernel, const int64_t grid[3]) {
   for (const Memory& m : memory_)
     if (!m.global) tile_bytes += static_cast<int64_t>(m.own_data.size());
   if (count > kMaxTogether || tile_bytes > options_.max_tile_bytes / count)
-    return fail(fmt::format("kernel '{}' meets its grid of {} blocks with {} bytes of tiles each; the interpreter runs up to {} "
-                            "blocks with {} bytes together",
-                            kernel.name, count, tile_bytes, kMaxTogether, options_.max_tile_bytes),
-                Code::kUnsupported);
+    return refuse(fmt::format("kernel '{}' meets its grid of {} blocks with {} bytes of tiles each; the interpreter runs up to {} "
+                              "blocks with {} bytes together",
+                              kernel.name, count, tile_bytes, kMaxTogether, options_.max_tile_bytes),
+                  "interpret it with smaller dims");
   InterpretOptions options = options_;
   options.max_statements = std::max<int64_t>(1, (options_.max_statements - statements_) / count);
   Meeting meeting(static_cast<size_t>(count));

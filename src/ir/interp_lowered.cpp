@@ -93,7 +93,7 @@ bool Machine::step(const Operation& op, const ir::Call& n, const Lanes& lanes) {
     case Primitive::redux_or: return call_redux(op, Op::bit_or, lanes);
     case Primitive::redux_xor: return call_redux(op, Op::bit_xor, lanes);
     case Primitive::red_add_vector: return call_red(op, lanes);
-    default: return fail(fmt::format("{} cannot be interpreted", row.name), Code::kUnsupported);
+    default: return refuse(fmt::format("{} cannot be interpreted", row.name), "interpret the program before this pass");
   }
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "ir/interpreter_impl.h"
+#include "support/refusal.h"
 
 namespace tilert::ir::interp {
 
@@ -44,6 +45,11 @@ bool Machine::fail(std::string message, Code code) {
   if (error_) return false;
   error_ = current_ ? make_error(code, "{}: {}", describe(p_, *current_), message) : make_error(code, "{}", message);
   return false;
+}
+
+bool Machine::refuse(std::string what, std::string_view instead) {
+  Error error = refusal(std::move(what), instead);
+  return fail(std::move(error.message), error.code);
 }
 
 bool Machine::check_race(Memory& m, int64_t element, bool writes) {

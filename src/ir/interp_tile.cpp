@@ -8,8 +8,7 @@ bool Machine::convert(DType from, DType to, std::vector<uint64_t>& values) {
   if (from == to) return true;
   const ScalarFunction function = scalar_function(Op::cast, from, to);
   if (!function)
-    return fail(fmt::format("a cast of {} to {} is not supported", dtype_text(from), dtype_text(to)),
-                Code::kUnsupported);
+    return refuse(fmt::format("a cast of {} to {} is not defined", dtype_text(from), dtype_text(to)), "go by way of f32");
   for (uint64_t& value : values) value = function(value, 0, 0);
   return true;
 }
@@ -92,8 +91,8 @@ bool Machine::step(const Operation& op, const Gemm& n, const Lanes& lanes) {
   const DType in = gemm_operand_dtype(p_, n), out = pc.memory->dtype;
   if (!convert(pa.memory->dtype, in, va) || !convert(pb.memory->dtype, in, vb)) return false;
   if (!gemm_takes(in, out))
-    return fail(fmt::format("gemm of {} into {} is not supported", dtype_text(in), dtype_text(out)),
-                Code::kUnsupported);
+    return refuse(fmt::format("gemm of {} into {} is not defined", dtype_text(in), dtype_text(out)),
+                  "f64 adds up in f64, other floats in f32, integers in int32 or int64");
   const auto in_floats = [&](auto zero) {
     using T = decltype(zero);
     std::vector<T> sums = floats<T>(out, vc);
@@ -118,8 +117,8 @@ bool Machine::step(const Operation& op, const Reduce& n, const Lanes& lanes) {
   const ScalarFunction combine = scalar_function(reduce_combine(n.op), sum, sum);
   const ScalarFunction absolute = reduce_takes_absolute(n.op) ? scalar_function(Op::abs, sum, sum) : nullptr;
   if (!combine || !reduce_takes(n.op, sum))
-    return fail(fmt::format("this reduction of {} into {} is not supported", dtype_text(from), dtype_text(to)),
-                Code::kUnsupported);
+    return refuse(fmt::format("this reduction of {} into {} is not defined", dtype_text(from), dtype_text(to)),
+                  "bits reduce into integers, the other operations into numbers");
   std::vector<uint64_t> values, results(static_cast<size_t>(dst.size), reduce_identity(n.op, sum));
   if (!read_region(src, lane, {}, 0, values) || !convert(from, sum, values)) return false;
   if (n.accumulate && (!read_region(dst, lane, {}, 0, results) || !convert(to, sum, results))) return false;

@@ -19,7 +19,7 @@ Status Machine::run() {
   for (const Kernel& kernel : p_.kernels) {
     Operations code;
     if (kernel.source) {
-      fail(fmt::format("kernel '{}' is source text, which cannot be interpreted", kernel.name), Code::kUnsupported);
+      refuse(fmt::format("kernel '{}' is source text, which cannot be interpreted", kernel.name), "run it on its device");
       return std::move(*error_);
     }
     current_ = nullptr;
@@ -60,9 +60,8 @@ bool Machine::bind_arguments() {
     m.per_lane = buffer.scope == Scope::scalar || buffer.scope == Scope::local || buffer.scope == Scope::registers;
     m.staged = buffer.stages > 1;
     if (buffer.shape.size() > kMaxRank || m.bytes == 0)
-      return fail(fmt::format("{} has {} dims of {}: more than {}, or of no type", buffer_name(m),
-                              buffer.shape.size(), dtype_text(buffer.dtype), kMaxRank),
-                  Code::kUnsupported);
+      return refuse(fmt::format("{} has {} dims of {}", buffer_name(m), buffer.shape.size(), dtype_text(buffer.dtype)),
+                    fmt::format("give it a type and at most {} dims", kMaxRank));
     if (m.global && !bind_global(b)) return false;
   }
   return true;
@@ -378,7 +377,7 @@ bool Machine::step(const Operation& op, const Store&, const Lanes& lanes) {
 }
 
 bool Machine::step(const Operation&, const Inline& n, const Lanes&) {
-  return fail(fmt::format("inline source for '{}' cannot be interpreted", n.target), Code::kUnsupported);
+  return refuse(fmt::format("inline source for '{}' cannot be interpreted", n.target), "run the program on its device");
 }
 
 bool Machine::step(const Operation& op, const Group&, const Lanes& lanes) { return execute(op.first, lanes); }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "ir/program.h"
+#include "ir/report.h"
 
 namespace tilert::ir {
 
@@ -26,10 +27,22 @@ struct HostArguments {
   std::vector<int64_t> dims;             // one per Program::dims; a dim bound when compiled must be given its value
 };
 
+// What reports left, in the order of their execution.
+struct Reports {
+  struct Entry {
+    const Stmt* stmt;  // of the program that ran
+    ReportEntry entry;
+  };
+  size_t most = kReportEntries;  // what comes after them is counted only
+  std::vector<Entry> entries;
+  uint64_t lost = 0;
+};
+
 struct InterpretOptions {
   int threads = 0;                            // of lowered kernels; 0: Kernel::threads
   int64_t max_statements = int64_t{1} << 36;  // executed, each lane's counted; more is an error
   int64_t max_tile_bytes = int64_t{1} << 30;
+  Reports* reports = nullptr;  // null: nobody asks
 };
 
 // The program is verified. On an error the buffers hold what was written until then.

@@ -113,6 +113,7 @@ class Machine {
 
   // interp_atomic.cpp
   bool step(const Operation& op, const Atomic&, const Lanes&);
+  bool step(const Operation& op, const Report&, const Lanes&);
   bool step(const Operation& op, const While&, const Lanes&);
   bool step(const Operation& op, const Jump&, const Lanes&);
   bool atomic(const Operation& op, const Atomic& n, ScalarFunction function, uint32_t lane);
@@ -129,6 +130,7 @@ class Machine {
   bool compile_tuple(const std::vector<Region>& src, const std::vector<Region>& dst, const Combine& combine, int dim, bool folds,
                      Operation& op);
   bool compile_call(const ir::Call& n, Operation& op);
+  bool compile_values(const std::vector<Expr>& values, Operation& op);
   bool place(const Region& r, Place& out);
   bool place(const Access& a, Place& out);
   const Tape* tape(Expr e);
@@ -194,6 +196,7 @@ class Machine {
   bool whole_warps(const Lanes& lanes);
 
   bool fail(std::string message, Code code = Code::kInvalidProgram);
+  bool refuse(std::string what, std::string_view instead);
   std::string buffer_name(const Memory& m) const;
 
   const Program& p_;

@@ -61,6 +61,7 @@ Stmt::Node Parser::node(int depth) {
   if (s_.accept("return")) return Jump{JumpKind::finish};
   if (s_.accept("atomic")) return atomic();
   if (s_.accept("grid_sync")) return GridSync{};
+  if (s_.is("print") || s_.is("assert")) return report();
   if (s_.accept("let")) return let();
   if (s_.accept("store")) {
     Store n;
@@ -80,7 +81,7 @@ Stmt::Node Parser::node(int depth) {
   }
   s_.fail(
       "a statement (alloc, copy, fill, gemm, reduce, fold, scan, pick, sort, reinterpret, parallel, for, if, while, break, "
-      "continue, return, let, store, atomic, inline, move, call, group) or '}'");
+      "continue, return, let, store, atomic, print, assert, inline, move, call, group) or '}'");
   return Alloc{0};
 }
 
@@ -293,6 +294,19 @@ Stmt::Node Parser::atomic() {
   for (MemoryOrder order : {MemoryOrder::acquire, MemoryOrder::release, MemoryOrder::acq_rel})
     if (s_.accept(word(order))) n.order = order;
   if (s_.accept("scope")) n.scope = choice<MemoryScope>("device, block or system");
+  return n;
+}
+
+Stmt::Node Parser::report() {
+  Report n;
+  n.failed = s_.accept("assert");
+  if (!n.failed) s_.expect("print");
+  n.message = string("the message in quotes");
+  n.values = exprs(false);
+  s_.expect("at");
+  n.block = exprs(false);
+  if (s_.accept("id")) n.id = static_cast<uint32_t>(std::max(narrow("a report's id"), 0));
+  if (s_.accept("ring")) n.ring = buffer_reference();
   return n;
 }
 

@@ -2,6 +2,7 @@
 #include "ir/parser.h"
 
 #include "ir/parser_impl.h"
+#include "support/refusal.h"
 
 namespace tilert::ir {
 
@@ -18,8 +19,8 @@ void Parser::header() {
   if (!s_.accept("tir")) return s_.fail("the first line 'tir 1'");
   const int64_t major = integer("a format version");
   if (!s_.failed() && major != kTirMajor)
-    s_.fail_at(place, fmt::format("this is tir version {}; version {} is what can be read here", major, kTirMajor),
-               Code::kUnsupported);
+    s_.fail_at(place, refusal(fmt::format("this is tir version {}", major),
+                              fmt::format("version {} is what can be read here", kTirMajor), "; "));
 }
 
 void Parser::declaration() {

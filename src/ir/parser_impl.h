@@ -103,6 +103,7 @@ class Parser {
   Stmt::Node conditional(int depth);
   Stmt::Node while_loop(int depth);
   Stmt::Node atomic();
+  Stmt::Node report();
   Stmt::Node let();
   Stmt::Node inline_source();
   Stmt::Node move();

@@ -41,7 +41,7 @@ struct PartVisitor {
   void access(const Access&, Use) {}
   void block(const Block&) {}
   void define(const VarId&) {}
-  void alloc(const BufferId&) {}
+  void alloc(const BufferId&) {}  // a buffer that is named, neither read nor written
 };
 
 // Calls v on each part of the node in the order of the struct's meaning: expressions that are evaluated before a nested
@@ -135,6 +135,10 @@ void each_other_part(N& n, V& v) {
     if (n.value) v.expr(n.value);
     if (n.expected) v.expr(n.expected);
     if (n.old != kNoVar) v.define(n.old);
+  } else if constexpr (kIs<N, Report>) {
+    each_expr_part(n.values, v);
+    each_expr_part(n.block, v);
+    if (n.ring != kNoBuffer) v.alloc(n.ring);
   } else if constexpr (kIs<N, Inline>) {
     for (auto& operand : n.operands) {
       if (auto* e = std::get_if<Expr>(&operand)) {

@@ -258,7 +258,6 @@ class Printer : ExprPrinter {
     this->list(list, [&](const Region& r) { region(r); });
     put("]");
   }
-  // "source -> destination dim n", as every operation along a dim has it.
   template <class N>
   void along(const N& n) {
     region(n.src);
@@ -338,6 +337,7 @@ class Printer : ExprPrinter {
   void body(const Jump& n) { put(word(n.kind)); }
   void body(const Atomic& n) { atomic(n); }
   void body(const GridSync&) { put("grid_sync"); }
+  void body(const Report& n) { report(n); }
   void body(const Let& n) {
     put("let ");
     var(n.var);

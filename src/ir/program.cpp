@@ -89,6 +89,7 @@ class Cloner {
         copied.ordinal = alloc ? 0 : ordinal(stmt->ordinal);
       }
       each_part(copied, *this);
+      if (auto* report = std::get_if<Report>(&copied.node); canonical_ && report) report->message.clear();
       out.push_back(std::make_shared<const Stmt>(std::move(copied)));
     }
     b = std::move(out);

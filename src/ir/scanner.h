@@ -42,6 +42,7 @@ class Scanner {
   void fail(std::string_view expected);
   // "line:column: message" about the text at `place`.
   void fail_at(size_t place, std::string message, Code code = Code::kInvalidProgram);
+  void fail_at(size_t place, Error error) { fail_at(place, std::move(error.message), error.code); }
   bool failed() const { return error_.has_value(); }
   Error take_error() { return std::move(*error_); }
 

@@ -133,6 +133,11 @@ uint64_t reduce_identity(ReduceOp op, DType accumulator) {
 std::optional<Op> atomic_combine(AtomicOp op) { return row(op).combine; }
 bool atomic_commutes(AtomicOp op) { return row(op).commutes; }
 
+bool report_takes(DType dtype) {
+  if (dtype_is_float(dtype)) return dtype == DType::f32 || dtype == DType::f64;
+  return dtype_computes(dtype) || dtype == DType::index;
+}
+
 // Of 32 and 64 bits, and the floats of 16: what every target has an instruction for, or a loop around one.
 bool atomic_takes(AtomicOp op, DType dtype) {
   const int bits = dtype_bits(dtype);

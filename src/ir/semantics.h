@@ -49,6 +49,9 @@ bool atomic_commutes(AtomicOp op);
 inline bool acquires(MemoryOrder order) { return order == MemoryOrder::acquire || order == MemoryOrder::acq_rel; }
 inline bool releases(MemoryOrder order) { return order == MemoryOrder::release || order == MemoryOrder::acq_rel; }
 
+// Whether a report holds values of the dtype; any other casts to one of these without loss: f32, or int32 for 4-bit integers.
+bool report_takes(DType dtype);
+
 // How many leading extents of 1 of the reduction's source its destination does not have: 0 as programs are built, 1 where
 // the source became one slot of a ring. Nothing where the shapes do not fit.
 std::optional<size_t> reduce_leading_units(const Reduce& reduce);

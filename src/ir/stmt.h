@@ -195,6 +195,20 @@ struct Jump {
 // conditions that hold for all blocks alike.
 struct GridSync {};
 
+inline constexpr size_t kMaxReported = 6;
+
+// An entry in the ring of diagnostics (report.h): which report, which block, the values. Of a print, or of an assertion that
+// does not hold (a branch around it says when). Inside Parallel each point makes its own, outside a block makes one. No value
+// of the program depends on it.
+struct Report {
+  bool failed = false;       // of an assertion
+  std::string message;       // "{}" stands for a value, "{{" and "}}" for braces; not part of keys
+  std::vector<Expr> values;  // at most kMaxReported, of the dtypes that report_takes names
+  std::vector<Expr> block;   // index: its coordinates in the grid, x first
+  uint32_t id = 0;           // as the ring has it; 0 in programs as they are built
+  BufferId ring = kNoBuffer;  // the ring, a region of the workspace; none in programs as they are built
+};
+
 // Target source text with operands spliced in: $0, $1, ... name them. Code: refused unless the caller allows source.
 struct Inline {
   std::string target;  // cuda | hip | llvm
@@ -232,7 +246,7 @@ struct Group {
 
 struct Stmt {
   using Node = std::variant<Alloc, Copy, Fill, Gemm, Reduce, Fold, Scan, Pick, Sort, Reinterpret, Parallel, For, If, While, Jump, Let,
-                            Store, Atomic, GridSync, Inline, Move, Call, Group>;
+                            Store, Atomic, GridSync, Report, Inline, Move, Call, Group>;
   Node node;
   uint32_t ordinal = 0;    // of the tile operation it comes from; unique in the program
   uint32_t location = 0;   // index into Program::locations; 0 = unknown

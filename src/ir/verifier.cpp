@@ -52,7 +52,7 @@ bool Verifier::fail_with(Code code, std::string message) {
 bool Verifier::supported(DType dtype, const std::string& what) {
   if (lowered()) return dtype_is_known(dtype) || fail(fmt::format("{} has no element type", what));
   if (dtype_is_known(dtype) && dtype != DType::tf32) return true;
-  return unsupported(fmt::format("{} is {}, which is a mode of gemm and no element type; use f32", what, dtype_text(dtype)));
+  return unsupported(fmt::format("{} is {}, which is a mode of gemm and no element type", what, dtype_text(dtype)), "use f32");
 }
 
 bool Verifier::declarations() {
@@ -262,7 +262,7 @@ bool Verifier::source_kernel(const Kernel& k) {
   const SourceKernel& s = *k.source;
   if (!k.body.empty() || !k.block_vars.empty()) return fail("a source kernel has no body");
   if (s.language != "cuda" && s.language != "llvm")
-    return unsupported(fmt::format("source in '{}'; use cuda or llvm", s.language));
+    return unsupported(fmt::format("source in '{}'", s.language), "use cuda or llvm");
   if (s.entry.empty()) return fail("a source kernel names its entry point");
   if ((!s.block.empty() && s.block.size() != 3) || (!s.cluster.empty() && s.cluster.size() != 3))
     return fail("block and cluster have 3 extents each, or none");

@@ -8,6 +8,7 @@
 
 #include "ir/semantics.h"
 #include "ir/verifier.h"
+#include "support/refusal.h"
 
 namespace tilert::ir {
 
@@ -72,6 +73,7 @@ class Verifier {
   bool check(const Jump& n);
   bool check(const Atomic& n);
   bool check(const GridSync& n);
+  bool check(const Report& n);
   bool check(const Let& n);
   bool check(const Store& n);
   bool check(const Inline& n);
@@ -102,7 +104,10 @@ class Verifier {
   std::string name_of_var(VarId v) const;
   static std::string shape_text(const std::vector<int64_t>& extents);
   bool fail(std::string message) { return fail_with(Code::kInvalidProgram, std::move(message)); }
-  bool unsupported(std::string message) { return fail_with(Code::kUnsupported, std::move(message)); }
+  bool unsupported(std::string what, std::string_view instead) {
+    Error error = refusal(std::move(what), instead, "; ");
+    return fail_with(error.code, std::move(error.message));
+  }
   bool fail_with(Code code, std::string message);
 
   const Program& p_;

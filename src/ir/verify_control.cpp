@@ -1,4 +1,4 @@
-// Control flow and atomic operations: one check a kind. The others are in verify_stmt.cpp.
+// Control flow, atomic operations and diagnostics: one check a kind. The others are in verify_stmt.cpp.
 #include "ir/verifier_impl.h"
 #include "ir/visit.h"
 #include "ir/words.h"
@@ -81,8 +81,8 @@ bool Verifier::check(const Atomic& n) {
     return false;
   const DType dtype = p_.buffers[n.to.buffer].dtype;
   if (!atomic_takes(n.op, dtype))
-    return unsupported(fmt::format("{} on {}, which is {}; use 32 or 64 bits{}, and cast", what, name(n.to.buffer),
-                                   dtype_text(dtype), atomic_takes(n.op, DType::f32) ? ", f16 or bf16" : ", integers"));
+    return unsupported(fmt::format("{} on {}, which is {}", what, name(n.to.buffer), dtype_text(dtype)),
+                       atomic_takes(n.op, DType::f32) ? "use 32 or 64 bits, f16 or bf16, and cast" : "use 32 or 64 bits, integers, and cast");
   if (!atomic_allows(n.op, n.order))
     return fail(fmt::format("{} does not {}; loads acquire, stores release, the others do either or both", what, word(n.order)));
   const bool loads = n.op == AtomicOp::load, stores = n.op == AtomicOp::store;
@@ -95,6 +95,22 @@ bool Verifier::check(const Atomic& n) {
   if (n.old == kNoVar) return true;
   if (n.old >= p_.vars.size() || p_.vars[n.old].dtype != dtype) return fail(fmt::format("{}: the old value is {}", what, dtype_text(dtype)));
   return define(n.old, VarKind::let, ~Dependence{0});
+}
+
+bool Verifier::check(const Report& n) {
+  if (n.values.size() > kMaxReported)
+    return fail(fmt::format("{} values are reported at once; {} are the limit, so report the others by themselves", n.values.size(),
+                            kMaxReported));
+  if (n.block.empty() || n.block.size() > 3) return fail(fmt::format("{} coordinates of a block; a grid has 1 to 3", n.block.size()));
+  for (Expr e : n.values) {
+    if (!e) return fail("a reported value is missing");
+    if (!report_takes(e->dtype))
+      return fail(fmt::format("a reported value is {}; cast it to f32 or int32", dtype_text(e->dtype)));
+    if (!expr(e, e->dtype, "a reported value")) return false;
+  }
+  for (Expr e : n.block)
+    if (!expr(e, DType::index, "a coordinate of the block")) return false;
+  return n.ring == kNoBuffer || (names_buffer(n.ring, "a report") && scope_is(n.ring, {Scope::global}, "the ring of reports"));
 }
 
 }  // namespace tilert::ir

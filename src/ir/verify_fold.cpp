@@ -62,7 +62,7 @@ bool Verifier::check(const Pick& n) {
   if (!dtype_computes(p_.buffers[n.src.buffer].dtype))
     return fail(fmt::format("pick of {}, which is stored and converted only; cast before", name(n.src.buffer)));
   if (places != DType::int32 && places != DType::int64)
-    return unsupported(fmt::format("pick into {}, which is {}; places are int32 or int64", name(n.dst.buffer), dtype_text(places)));
+    return unsupported(fmt::format("pick into {}, which is {}", name(n.dst.buffer), dtype_text(places)), "places are int32 or int64");
   return reads(n.src.buffer) && writes(n.dst.buffer);
 }
 
@@ -81,7 +81,7 @@ bool Verifier::check(const Sort& n) {
   if (!along(n.src, n.index, n.dim, kept, "sort")) return false;
   const DType places = p_.buffers[n.index.buffer].dtype;
   if (places != DType::int32 && places != DType::int64)
-    return unsupported(fmt::format("places of sort in {}, which is {}; they are int32 or int64", name(n.index.buffer), dtype_text(places)));
+    return unsupported(fmt::format("places of sort in {}, which is {}", name(n.index.buffer), dtype_text(places)), "they are int32 or int64");
   return writes(n.index.buffer);
 }
 

@@ -108,8 +108,8 @@ bool Verifier::check(const Copy& n) {
   const Buffer &src = p_.buffers[n.src.buffer], &dst = p_.buffers[n.dst.buffer];
   if (src.scope == Scope::global && dst.scope == Scope::global &&
       (src.parameter == dst.parameter || (src.may_alias && dst.may_alias)))
-    return unsupported(fmt::format("copy from {} to {}, which may overlap; copy through a shared tile",
-                                   name(n.src.buffer), name(n.dst.buffer)));
+    return unsupported(fmt::format("copy from {} to {}, which may overlap", name(n.src.buffer), name(n.dst.buffer)),
+                       "copy through a shared tile");
   return copy_options(n) && reads(n.src.buffer) && writes(n.dst.buffer);
 }
 
@@ -195,8 +195,8 @@ bool Verifier::gemm_types(const Gemm& n) {
       return fail(fmt::format("gemm in tf32 of {}, which is {}; tf32 is a mode of f32 products", name(operand),
                               dtype_text(p_.buffers[operand].dtype)));
   return gemm_takes(in, out) ||
-         unsupported(fmt::format("gemm of {} into {}; f64 adds up in f64, other floats in f32, f16 or bf16, integers in "
-                                 "int32 or int64", dtype_text(in), dtype_text(out)));
+         unsupported(fmt::format("gemm of {} into {}", dtype_text(in), dtype_text(out)),
+                     "f64 adds up in f64, other floats in f32, f16 or bf16, integers in int32 or int64");
 }
 
 bool Verifier::check(const Reduce& n) {
@@ -218,7 +218,8 @@ bool Verifier::check(const Reduce& n) {
                             shape_text(n.dst.extents), shape_text(rest), shape_text(kept)));
   const DType from = p_.buffers[n.src.buffer].dtype, to = p_.buffers[n.dst.buffer].dtype;
   if (!reduce_takes(n.op, to) || (dtype_is_float(from) && !dtype_is_float(to)))
-    return unsupported(fmt::format("reduce {} of {} into {}", word(n.op), dtype_text(from), dtype_text(to)));
+    return unsupported(fmt::format("reduce {} of {} into {}", word(n.op), dtype_text(from), dtype_text(to)),
+                       "bits reduce into integers, the other operations into numbers; cast before");
   return reads(n.src.buffer) && (!n.accumulate || reads(n.dst.buffer)) && writes(n.dst.buffer);
 }
 
@@ -281,7 +282,7 @@ bool Verifier::injective(const Access& a) {
 
 bool Verifier::check(const Inline& n) {
   if (n.target != "cuda" && n.target != "llvm")
-    return unsupported(fmt::format("inline source for '{}'; this version takes cuda and llvm", n.target));
+    return unsupported(fmt::format("inline source for '{}'", n.target), "this version takes cuda and llvm");
   for (const auto& operand : n.operands) {
     if (const Expr* e = std::get_if<Expr>(&operand)) {
       if (!*e) return fail("an operand of inline source is missing");

@@ -4,8 +4,10 @@
 #include <unordered_map>
 
 #include "codegen/workspace.h"
+#include "ir/report.h"
 #include "jit/generate.h"
 #include "jit/version.h"
+#include "support/refusal.h"
 
 namespace tilert::jit {
 namespace {
@@ -33,6 +35,9 @@ class Builder {
     if (generated_.workspace.bytes) {
       TILERT_ASSIGN(out_.workspace.bytes, expr(generated_.workspace.bytes));
       TILERT_ASSIGN(out_.workspace.zero_bytes, expr(generated_.workspace.zero_bytes));
+      if (ir::has_reports(source_)) {
+        TILERT_ASSIGN(out_.diagnostics_bytes, code_.try_emit(code_.constant(ir::kReportRingBytes)));
+      }
       out_.workspace.alignment = static_cast<uint32_t>(codegen::kWorkspaceAlignment);
     }
     if (generated_.guard) {
@@ -89,9 +94,9 @@ class Builder {
         break;
       default: break;
     }
-    return make_error(Code::kUnsupported,
-                      "program '{}': '{}' is not possible in a grid, stride or parameter expression; compute it on the host and pass a dim",
-                      program_.name, ir::op_row(e->op).text);
+    return refusal(fmt::format("program '{}': '{}' is not possible in a grid, stride or parameter expression", program_.name,
+                               ir::op_row(e->op).text),
+                   "compute it on the host and pass a dim", "; ");
   }
 
   Status parameter(const ir::Parameter& p) {
@@ -184,8 +189,8 @@ class Builder {
   Status constants(const std::vector<ir::Expr>& exprs, const char* what, uint32_t* out) const {
     for (size_t d = 0; d < exprs.size(); ++d) {
       if (!exprs[d]->is_constant())
-        return make_error(Code::kUnsupported, "source kernel '{}': its {} depends on a dim that has no value; bind the dim when the kernel is made",
-                          program_.name, what);
+        return refusal(fmt::format("source kernel '{}': its {} depends on a dim that has no value", program_.name, what),
+                       "bind the dim when the kernel is made", "; ");
       out[d] = static_cast<uint32_t>(exprs[d]->as_int());
     }
     return {};

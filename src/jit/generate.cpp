@@ -6,6 +6,7 @@
 #include "ir/printer.h"
 #include "passes/order.h"
 #include "support/float_environment.h"
+#include "support/refusal.h"
 
 namespace tilert::jit {
 namespace {
@@ -16,12 +17,12 @@ using codegen::GeneratedProgram;
 Result<GeneratedProgram> from_source(passes::Module module, const Target& target) {
   GeneratedProgram out;
   if (module.program.kernels.size() != 1)
-    return make_error(Code::kUnsupported, "program '{}': a source kernel stands alone in its program", module.program.name);
+    return refusal(fmt::format("program '{}': a source kernel stands alone in its program", module.program.name), "build two programs");
   const ir::SourceKernel& source = *module.program.kernels[0].source;
   const bool is_llvm = source.language == "llvm";
   if (is_llvm != target.is_cpu())
-    return make_error(Code::kUnsupported, "source kernel '{}' is {} text: it cannot be compiled for {}", source.entry,
-                      source.language, target.text);
+    return refusal(fmt::format("source kernel '{}' is {} text: it cannot be compiled for {}", source.entry, source.language, target.text),
+                   is_llvm ? "give CUDA C++ for GPUs" : "give LLVM IR for CPUs");
   out.language = is_llvm ? codegen::Language::llvm_ir : codegen::Language::cuda;
   out.target = target.text;
   out.source = source.text;

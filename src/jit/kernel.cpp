@@ -9,6 +9,7 @@
 #include "ir/visit.h"
 #include "jit/generate.h"
 #include "jit/jit.h"
+#include "support/refusal.h"
 
 namespace tilert::jit {
 namespace {
@@ -93,7 +94,7 @@ Result<std::vector<std::vector<DimChoice>>> combinations(const ir::Program& prog
         next.back().push_back(c);
       }
     if (next.size() > kMaxVariants)
-      return make_error(Code::kUnsupported, "program '{}': its buckets make more than {} variants; bind some dims", program.name, kMaxVariants);
+      return refusal(fmt::format("program '{}': its buckets make more than {} variants", program.name, kMaxVariants), "bind some dims", "; ");
     all = std::move(next);
   }
   if (!by_rows) return all;

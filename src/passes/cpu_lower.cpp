@@ -12,6 +12,7 @@
 #include "passes/hints.h"
 #include "passes/persist.h"
 #include "passes/structure.h"
+#include "support/refusal.h"
 
 namespace tilert::passes {
 
@@ -112,8 +113,10 @@ Status CpuLowering::lower(const StmtPtr& stmt, Out& out) {
         std::holds_alternative<Inline>(stmt->node) || std::holds_alternative<Atomic>(stmt->node))
       tile(use.buffer);
   }
+  // No program of the tile language holds them here.
   const auto refused = [&](const char* what) -> Status {
-    return make_error(Code::kUnsupported, "{}: {} cannot be compiled for a CPU", describe(program_, *stmt), what);
+    return make_error(Code::kInternal, "{}: {} cannot be compiled for a CPU; please report it with the program", describe(program_, *stmt),
+                      what);
   };
   const auto plainly = [&]() -> Status {
     emit(out, stmt);
@@ -143,12 +146,13 @@ Status CpuLowering::lower(const StmtPtr& stmt, Out& out) {
             kernel_.meets = true;
             return plainly();
           },
+          [&](const Report&) { return plainly(); },
           [&](const Let&) { return plainly(); },
           [&](const Store&) { return plainly(); },
           [&](const Inline& n) -> Status {
             if (n.target != "llvm")
-              return make_error(Code::kUnsupported, "{}: inline source for '{}' cannot be compiled for a CPU: give a text in \"llvm\"",
-                                describe(program_, *stmt), n.target);
+              return refusal(fmt::format("{}: inline source for '{}' cannot be compiled for a CPU", describe(program_, *stmt), n.target),
+                             "give a text in \"llvm\"");
             emit(out, stmt);
             return {};
           },
@@ -268,8 +272,9 @@ Status keep_state(const Program& program, size_t index, CpuKernel& kernel) {
     bool of_dims = true;
     for_each_node(extent, [&](Expr n) { of_dims &= !n->is_variable() || program.vars[n->var()].kind == VarKind::dim; });
     if (!of_dims)
-      return make_error(Code::kUnsupported, "kernel '{}': on a CPU, a grid whose blocks meet has extents of dims and constants: give "
-                        "the scalar that it depends on as a dim", program.kernels[index].name);
+      return refusal(fmt::format("kernel '{}': on a CPU, a grid whose blocks meet has extents of dims and constants",
+                                 program.kernels[index].name),
+                     "give the scalar that it depends on as a dim");
   }
   hold_values(kernel.body, kernel);
   return {};

@@ -15,8 +15,8 @@ namespace tilert::passes {
 struct CpuStmt;
 using CpuBlock = std::vector<CpuStmt>;
 
-// Loops over elements, the last one in vectors of `lanes`; the body holds Let, Store, Atomic, If, serial For,
-// While, Jump and Alloc only.
+// Loops over elements, the last one in vectors of `lanes`; the body holds Let, Store, Atomic, Report, If, serial
+// For, While, Jump and Alloc only.
 struct CpuLoops {
   std::vector<ir::VarId> vars;
   std::vector<ir::Expr> begins, ends;
@@ -65,7 +65,7 @@ struct CpuIf {
 };
 
 struct CpuStmt {
-  // StmtPtr: Let, Store, Atomic, GridSync, Jump or Inline of the block.
+  // StmtPtr: Let, Store, Atomic, GridSync, Report, Jump or Inline of the block.
   std::variant<CpuLoops, CpuRowReduce, CpuGemm, CpuFor, CpuWhile, CpuIf, ir::StmtPtr> node;
   uint32_t ordinal = 0;
   std::string comment;

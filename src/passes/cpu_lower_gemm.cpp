@@ -5,6 +5,7 @@
 #include "ir/semantics.h"
 #include "ir/visit.h"
 #include "passes/cpu_lowering.h"
+#include "support/refusal.h"
 
 namespace tilert::passes {
 
@@ -94,8 +95,9 @@ Status CpuLowering::lower_gemm(const Gemm& original, Out& out) {
   const bool floats = (in == DType::f32 || is_16_bit_float(in)) && (sum == DType::f32 || is_16_bit_float(sum));
   if (!floats && !(in == DType::int8 && dtype(g.a) == in && dtype(g.b) == in && sum == DType::int32)) {
     if (!gemm_takes(in, sum))
-      return make_error(Code::kUnsupported, "operation {}: a product of {} into {} cannot be compiled for a CPU", ordinal_,
-                        dtype_text(in), dtype_text(sum));
+      return refusal(fmt::format("operation {}: a product of {} into {} cannot be compiled for a CPU", ordinal_, dtype_text(in),
+                                 dtype_text(sum)),
+                     "add up in f32, f64, int32 or int64");
     lower_plain_product(g, in, out);
     return {};
   }

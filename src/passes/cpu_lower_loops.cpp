@@ -4,6 +4,7 @@
 #include "ir/semantics.h"
 #include "ir/visit.h"
 #include "passes/cpu_lowering.h"
+#include "support/refusal.h"
 
 namespace tilert::passes {
 
@@ -101,10 +102,12 @@ Status CpuLowering::lower_parallel(const Parallel& parallel, Out& out) {
     supported = supported && (std::holds_alternative<Let>(s.node) || std::holds_alternative<Store>(s.node) ||
                               std::holds_alternative<If>(s.node) || std::holds_alternative<For>(s.node) ||
                               std::holds_alternative<Alloc>(s.node) || std::holds_alternative<While>(s.node) ||
-                              std::holds_alternative<Jump>(s.node) || std::holds_alternative<Atomic>(s.node));
+                              std::holds_alternative<Jump>(s.node) || std::holds_alternative<Atomic>(s.node) ||
+                              std::holds_alternative<Report>(s.node));
   });
   if (!supported)
-    return make_error(Code::kUnsupported, "operation {}: inside parallel, a CPU takes scalar statements, if and for only", ordinal_);
+    return make_error(Code::kInternal, "operation {}: a statement inside parallel that a CPU does not take; please report it with the program",
+                      ordinal_);
   CpuLoops loops{p.vars, {}, {}, {}, 1, true};
   arith::FactsScope scope(facts_);
   for (size_t d = 0; d < p.vars.size(); ++d) {
@@ -128,7 +131,8 @@ Status CpuLowering::lower_reduce(const Reduce& r, Out& out) {
   const Buffer src = program_.buffer(r.src.buffer);
   const DType to = program_.buffer(r.dst.buffer).dtype, sum = reduce_accumulator(to);
   if (!reduce_takes(r.op, sum))
-    return make_error(Code::kUnsupported, "operation {}: this reduction is not defined on {}", ordinal_, dtype_text(to));
+    return refusal(fmt::format("operation {}: this reduction is not defined on {}", ordinal_, dtype_text(to)),
+                   "bits reduce into integers, the other operations into numbers");
   const size_t rank = r.src.extents.size(), dim = static_cast<size_t>(r.dim);
   const int64_t extent = r.src.extents[dim];
   const VarId var = fresh_vars(1)[0];

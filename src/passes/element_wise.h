@@ -66,6 +66,7 @@ class ElementWise {
   ir::Expr owner();  // true on the thread whose effects on memory count; null: on each
   int64_t most_added(const ir::Atomic& n) const;
   void atomic(const ir::Stmt* s, const ir::Atomic& n);
+  void report(const ir::Report& n);
   void add_vector(const ir::Atomic& n, const ir::Access& at, ir::BufferId box);
 
   Lower& low_;

@@ -10,6 +10,7 @@
 #include "ir/words.h"
 #include "passes/lifetimes.h"
 #include "passes/persist.h"
+#include "support/refusal.h"
 
 namespace tilert::passes {
 namespace {
@@ -184,8 +185,8 @@ Result<Module> judge_hints(Module module, const PassContext& context) {
       if (h.taken || !h.must) continue;
       const std::string where = h.of == Of::kernel ? fmt::format("kernel '{}'", kernel.name)
                                                    : describe(module.program, Stmt{{}, h.ordinal, h.location});
-      return make_error(Code::kUnsupported, "{}: '{}' must be met for {} and is not: {}; without must it is only asked for", where,
-                        text_of(h), context.target.text, h.reason);
+      return refusal(fmt::format("{}: '{}' must be met for {} and is not: {}", where, text_of(h), context.target.text, h.reason),
+                     "without must it is only asked for", "; ");
     }
   }
   return module;

@@ -343,6 +343,7 @@ Status Lower::statement(const StmtPtr& s) {
           },
           [&](const While& w) { return while_loop(w); },
           [&](const Atomic& a) { return uniform_atomic(a); },
+          [&](const Report& r) { return uniform_report(r); },
           [&](const Let& l) { return uniform_let(l); },
           [&](const Store& st) { return uniform_store(st); },
           [&](const GridSync&) { return grid_sync(); },

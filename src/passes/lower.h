@@ -132,6 +132,7 @@ class Lower {
   Status uniform_store(const ir::Store& store);
   Status uniform_atomic(const ir::Atomic& atomic);
   Status grid_sync();
+  Status uniform_report(const ir::Report& report);
   Status while_loop(const ir::While& loop);
   Status inline_source(const ir::Inline& source);
 

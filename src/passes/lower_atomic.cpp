@@ -1,4 +1,4 @@
-// Atomic operations, as statements of the block and of a point of an element-wise loop; while loops. In an element-wise loop
+// Atomic operations, as statements of the block and of a point of an element-wise loop; a point's reports; while loops. In an element-wise loop
 // additions to elements side by side become one access (lower_parallel.cpp).
 #include <fmt/format.h>
 
@@ -10,6 +10,7 @@
 #include "ir/words.h"
 #include "passes/element_wise.h"
 #include "passes/roles.h"
+#include "support/refusal.h"
 
 namespace tilert::passes {
 
@@ -109,8 +110,9 @@ Status ElementWise::check_locals() const {
     if (!store || !status || own.count(store->to.buffer)) return;
     const Scope scope = low_.program().buffer(store->to.buffer).scope;
     if (scope != Scope::scalar && scope != Scope::local) return;
-    status = make_error(Code::kUnsupported, "{}: a loop that reads and writes the same memory also writes a var or local from "
-                        "outside: write it in a loop of its own, or use a shared tile", describe(low_.program(), s));
+    status = refusal(fmt::format("{}: a loop that reads and writes the same memory also writes a var or local from outside",
+                                 describe(low_.program(), s)),
+                     "write it in a loop of its own, or use a shared tile");
   });
   return status;
 }
@@ -145,6 +147,13 @@ void ElementWise::atomic(const Stmt* s, const Atomic& n) {
     low_.store({box, {}}, low_.program().var(one.old));
   });
   low_.emit(Let{n.old, nullptr, {box, {}}});
+}
+
+void ElementWise::report(const Report& n) {
+  Report out = n;
+  out.values = values(n.values);
+  out.block = values(n.block);
+  low_.when(owner(), [&] { low_.emit(std::move(out)); });
 }
 
 // The additions of a vector's elements, in accesses of at most what the target takes.

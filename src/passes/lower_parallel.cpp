@@ -288,6 +288,7 @@ void ElementWise::statement(const StmtPtr& s) {
                  [&](const Let& l) { let(s.get(), l); },
                  [&](const Store& st) { store(s.get(), st); },
                  [&](const Atomic& a) { atomic(s.get(), a); },
+                 [&](const Report& r) { report(r); },
                  [&](const While& w) {
                    While inner;
                    inner.head = low_.collect([&] { block(w.head); });

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "passes/lower.h"
+#include "support/refusal.h"
 
 namespace tilert::passes {
 
@@ -85,11 +86,21 @@ Status Lower::grid_sync() {
   return {};
 }
 
+// One thread writes the entry; who reads it comes after the launch.
+Status Lower::uniform_report(const Report& n) {
+  Report out = n;
+  for (std::vector<Expr>* list : {&out.values, &out.block})
+    for (Expr& e : *list) e = simplify(e);
+  group(fmt::format("{}: {}", ordinal_, n.failed ? "assert" : "print"),
+        [&] { when(arith::eq(arena(), thread(), 0), [&] { emit(std::move(out)); }); });
+  return {};
+}
+
 // Every thread runs the text; its places are memory that all see, or each thread's own variable.
 Status Lower::inline_source(const Inline& n) {
   if (n.target != "cuda")
-    return make_error(Code::kUnsupported, "operation {}: inline source for '{}' cannot be compiled for a GPU: give a text in \"cuda\"",
-                      ordinal_, n.target);
+    return refusal(fmt::format("operation {}: inline source for '{}' cannot be compiled for a GPU", ordinal_, n.target),
+                   "give a text in \"cuda\"");
   Inline out{n.target, n.text, {}};
   for (const auto& operand : n.operands) {
     if (const auto* e = std::get_if<Expr>(&operand)) {
@@ -101,10 +112,9 @@ Status Lower::inline_source(const Inline& n) {
       case Scope::global: out.operands.emplace_back(global_access(at.buffer, at.indices)); break;
       case Scope::shared: out.operands.emplace_back(shared_access(at.buffer, at.indices)); break;
       case Scope::fragment:
-        return make_error(Code::kUnsupported,
-                          "operation {}: inline source names an element of the fragment {}, which one thread holds: copy it to "
-                          "a shared tile or a var before, and back after",
-                          ordinal_, program().buffer(at.buffer).name);
+        return refusal(fmt::format("operation {}: inline source names an element of the fragment {}, which one thread holds",
+                                   ordinal_, program().buffer(at.buffer).name),
+                       "copy it to a shared tile or a var before, and back after");
       default: out.operands.emplace_back(at);
     }
   }

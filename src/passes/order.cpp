@@ -16,6 +16,7 @@
 #include "passes/structure.h"
 #include "passes/views.h"
 #include "support/immortal.h"
+#include "support/refusal.h"
 
 namespace tilert::passes {
 
@@ -78,7 +79,7 @@ bool give_up_roles(Module& module, const PassContext& context) {
 Result<Module> run_gpu_passes(Module module, const PassContext& context, std::string_view stop_after) {
   Module before = module;
   Result<Module> done = run_once(std::move(module), context, stop_after);
-  if (done || done.error().code != Code::kUnsupported || !give_up_roles(before, context)) return done;
+  if (done || !is_refusal(done.error()) || !give_up_roles(before, context)) return done;
   Result<Module> plain = run_once(std::move(before), context, stop_after);
   return plain ? std::move(plain) : std::move(done);
 }

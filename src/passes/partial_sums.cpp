@@ -26,7 +26,8 @@ bool only_scales(const Parallel& loop, BufferId f) {
   for (const StmtPtr& s : loop.body) {
     const auto* let = std::get_if<Let>(&s->node);
     const auto* store = std::get_if<Store>(&s->node);
-    if (std::holds_alternative<Atomic>(s->node)) return false;  // what it returns differs from part to part
+    // What the one returns and the other shows differs from part to part.
+    if (std::holds_alternative<Atomic>(s->node) || std::holds_alternative<Report>(s->node)) return false;
     if (let && !let->value && let->read.buffer == f) {
       if (read != kNoVar) return false;
       read = let->var;

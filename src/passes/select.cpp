@@ -8,6 +8,7 @@
 #include "ir/semantics.h"
 #include "ir/visit.h"
 #include "passes/hints.h"
+#include "support/refusal.h"
 
 namespace tilert::passes {
 namespace {
@@ -203,8 +204,9 @@ Result<Module> select(Module module, const PassContext& context) {
     const int64_t asked = hint_of(kernel, HintKind::threads);
     plan.threads = asked > 0 ? static_cast<int>(asked) : recommend_threads(module.program, kernel, all);
     if (plan.threads % context.target.warp_size != 0 || plan.threads > context.target.max_threads_per_block)
-      return make_error(Code::kUnsupported, "kernel '{}': {} threads a block: {} takes multiples of {} up to {}", kernel.name,
-                        plan.threads, context.target.text, context.target.warp_size, context.target.max_threads_per_block);
+      return refusal(fmt::format("kernel '{}': {} threads a block", kernel.name, plan.threads),
+                     fmt::format("{} takes multiples of {} up to {}", context.target.text, context.target.warp_size,
+                                 context.target.max_threads_per_block));
     TILERT_TRY(plan_products(module.program, kernel, plan, context));
   }
   return module;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "passes/lifetimes.h"
+#include "support/refusal.h"
 
 namespace tilert::passes {
 namespace {
@@ -88,9 +89,9 @@ Result<Module> plan_shared(Module module, const PassContext& context) {
     if (total > context.device.shared_bytes) total = place(tenants);
     else tenants = std::move(apart);
     if (total > context.device.shared_bytes)
-      return make_error(Code::kUnsupported,
-                        "kernel '{}' needs {} bytes of shared memory a block, and {} has {}: use smaller tiles or fewer stages",
-                        module.program.kernels[k].name, total, context.target.text, context.device.shared_bytes);
+      return refusal(fmt::format("kernel '{}' needs {} bytes of shared memory a block, and {} has {}", module.program.kernels[k].name,
+                                 total, context.target.text, context.device.shared_bytes),
+                     "use smaller tiles or fewer stages");
     for (const Tenant& t : tenants) {
       module.program.buffers[t.life.buffer].byte_offset = t.offset;
       for (BufferId view : views_of(module.program, t.life.buffer)) module.program.buffers[view].byte_offset = t.offset;

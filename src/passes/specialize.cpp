@@ -2,6 +2,7 @@
 #include "passes/specialize.h"
 
 #include "arith/simplify.h"
+#include "ir/report.h"
 #include "ir/visit.h"
 
 namespace tilert::passes {
@@ -46,6 +47,7 @@ Result<Module> specialize(const Program& source, const std::vector<DimChoice>& d
   if (dims.size() != source.dims.size())
     return make_error(Code::kInvalidArgument, "program '{}' has {} dims, {} were given", source.name, source.dims.size(), dims.size());
   Program program = clone(source, false);
+  number_reports(program);
   std::unordered_map<VarId, Expr> values;
   for (size_t i = 0; i < dims.size(); ++i) {
     if (!dims[i].value) continue;

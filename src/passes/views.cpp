@@ -9,6 +9,7 @@
 
 #include "ir/visit.h"
 #include "passes/region.h"
+#include "support/refusal.h"
 
 namespace tilert::passes {
 namespace {
@@ -109,10 +110,9 @@ class Splitter {
       const auto writes = std::count_if(used.begin(), used.end(), [](const auto& u) { return u.second; });
       // A copy reads all before it writes; a loop would have to find under one shape what it wrote under the other.
       if (writes > 0 && used.size() > 1 && !std::holds_alternative<Copy>(s->node))
-        return make_error(Code::kUnsupported,
-                          "{}: fragment '{}' is written under one shape or type and used under another in one "
-                          "operation: make two operations of it, or use a shared tile",
-                          describe(program_, *s), program_.buffer(tile).name);
+        return refusal(fmt::format("{}: fragment '{}' is written under one shape or type and used under another in one operation",
+                                   describe(program_, *s), program_.buffer(tile).name),
+                       "make two operations of it, or use a shared tile");
       for (const auto& [fragment, written] : used)
         if (!written || !overwrites(program_, *s, fragment)) bring(tile, fragment, *s);
     }

@@ -153,7 +153,7 @@ struct Artifact {
   std::vector<Kernel> kernels;  // launched in order
   Expr guard;                   // further condition on dims, strides and alignments; absent: always true
   Workspace workspace;
-  Expr diagnostics_bytes;  // ring for print and assert at the end of the workspace; absent: none
+  Expr diagnostics_bytes;  // ring for print and assert at the start of the workspace; absent: none
   std::vector<Instruction> bytecode;
   std::string configuration;  // resolved configuration, JSON text
   Provenance provenance;

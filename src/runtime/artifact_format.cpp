@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "runtime/artifact.h"
+#include "support/refusal.h"
 
 namespace tilert::runtime {
 namespace {
@@ -202,7 +203,7 @@ Result<std::vector<uint8_t>> serialize(const Artifact& artifact) {
   Artifact copy = artifact;  // one description serves both directions, so it takes the value as changeable
   fields(writer, copy);
   total = writer.bytes_.size() + kDigestBytes;
-  if (total > UINT32_MAX) return make_error(Code::kUnsupported, "a kernel of {} bytes is too large to store", total);
+  if (total > UINT32_MAX) return refusal(fmt::format("a kernel of {} bytes is too large to store", total), "split the program, or bind fewer dims");
   std::memcpy(writer.bytes_.data() + kHeaderBytes - sizeof total, &total, sizeof total);
   uint8_t digest[kDigestBytes];
   crypto_hash_sha256(digest, writer.bytes_.data(), writer.bytes_.size());

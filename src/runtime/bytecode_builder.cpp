@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/bytecode.h"
+#include "support/refusal.h"
 
 namespace tilert::runtime {
 
@@ -113,8 +114,8 @@ Result<Expr> BytecodeBuilder::try_emit(Value root) {
   const auto count = static_cast<uint32_t>(code_.size()) - begin;
   if (code_.size() > kMaxCode) {
     code_.resize(begin);
-    return make_error(Code::kUnsupported, "the launch expressions (grids, strides, sizes) need more than {} operations",
-                      kMaxCode);
+    return refusal(fmt::format("the launch expressions (grids, strides, sizes) need more than {} operations", kMaxCode),
+                   "compute sizes on the host and pass them as dims");
   }
   int depth = 0, deepest = 0;
   for (uint32_t i = begin; i < begin + count; ++i) {
@@ -129,10 +130,9 @@ Result<Expr> BytecodeBuilder::try_emit(Value root) {
   }
   if (deepest > kMaxStack) {
     code_.resize(begin);
-    return make_error(Code::kUnsupported,
-                      "a launch expression (grid, stride or size) nests {} values deep; at most {} are supported: "
-                      "write it with fewer right-nested operations",
-                      deepest, kMaxStack);
+    return refusal(fmt::format("a launch expression (grid, stride or size) nests {} values deep; at most {} are supported", deepest,
+                               kMaxStack),
+                   "write it with fewer right-nested operations");
   }
   // An equal slice that exists already serves as well: most grids and dims repeat.
   const auto same_at = [&](uint32_t at) {

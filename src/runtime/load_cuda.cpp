@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "runtime/load_module.h"
+#include "support/refusal.h"
 
 namespace tilert::runtime {
 namespace {
@@ -20,8 +21,8 @@ Status check_demands(const Device& device, const Artifact& artifact) {
   }
   const std::string why = why_target_does_not_fit(artifact.kind, artifact.target, facts.major, facts.minor);
   if (!why.empty()) {
-    return make_error(Code::kUnsupported, "a kernel compiled for '{}' does not run on {}: {}", artifact.target,
-                      facts.name, why);
+    return refusal(fmt::format("a kernel compiled for '{}' does not run on {}: {}", artifact.target, facts.name, why),
+                   "prepare a kernel without a target, which is made for the device");
   }
   for (const Kernel& kernel : artifact.kernels) {
     const bool cluster = kernel.cluster[0] * kernel.cluster[1] * kernel.cluster[2] > 1;
@@ -36,8 +37,9 @@ Status check_demands(const Device& device, const Artifact& artifact) {
                         driver.version % 1000 / 10);
     }
     if (kernel.shared_bytes > facts.shared_bytes) {
-      return make_error(Code::kUnsupported, "kernel '{}' takes {} bytes of shared memory a block; {} has {}",
-                        kernel.entry, kernel.shared_bytes, facts.name, facts.shared_bytes);
+      return refusal(fmt::format("kernel '{}' takes {} bytes of shared memory a block; {} has {}", kernel.entry, kernel.shared_bytes,
+                                 facts.name, facts.shared_bytes),
+                     "prepare a kernel without a target, or use smaller tiles or fewer stages");
     }
   }
   return {};
@@ -119,7 +121,8 @@ Status count_resident(const Device& device, PreparedKernel& kernel) {
   const int threads = static_cast<int>(recipe.threads[0] * recipe.threads[1] * recipe.threads[2]);
   TILERT_TRY(driver.check(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel.function, threads, recipe.shared_bytes),
                           "ask how many blocks of a kernel fit"));
-  if (blocks == 0) return make_error(Code::kUnsupported, "kernel '{}': not one of its blocks fits on {}", recipe.entry, device.facts().name);
+  if (blocks == 0) return refusal(fmt::format("kernel '{}': not one of its blocks fits on {}", recipe.entry, device.facts().name),
+                                   "use smaller tiles or fewer stages");
   kernel.resident = int64_t{blocks} * device.facts().multiprocessors;
   return {};
 }
@@ -150,8 +153,9 @@ Status resolve(const Device& device, CuModule module, PreparedKernel& kernel) {
   kernel.static_shared_bytes = static_cast<uint32_t>(static_shared);
   const uint32_t threads = recipe.threads[0] * recipe.threads[1] * recipe.threads[2];
   if (static_cast<int64_t>(threads) > max_threads) {
-    return make_error(Code::kUnsupported, "kernel '{}' is launched with {} threads a block; its {} registers allow {}",
-                      recipe.entry, threads, registers, max_threads);
+    return refusal(fmt::format("kernel '{}' is launched with {} threads a block; its {} registers allow {}", recipe.entry, threads,
+                               registers, max_threads),
+                   "launch fewer threads, or compile it with fewer registers");
   }
   if (recipe.shared_bytes > 0) {
     TILERT_TRY(driver.check(driver.cuFuncSetAttribute(kernel.function, kCuFunctionMaxDynamicSharedBytes,

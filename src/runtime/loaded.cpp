@@ -117,15 +117,6 @@ std::shared_ptr<LoadedVariant> prepare_variant(const ArtifactPtr& artifact) {
   return variant;
 }
 
-Status check_loadable(const Artifact& artifact) {
-  TILERT_TRY(verify(artifact));
-  if (!artifact.diagnostics_bytes) return {};
-  return make_error(
-      Code::kUnsupported,
-      "a kernel with print or assert cannot be loaded by this version: leave them out, or run the program "
-      "in the interpreter");
-}
-
 Status load_module(Device& device, LoadedVariant& variant) {
   return device.is_cpu() ? load_cpu_module(device, variant) : load_cuda_module(device, variant);
 }
@@ -163,7 +154,7 @@ Status Loaded::add(std::span<const ArtifactPtr> variants) {
     }
     const auto loaded_already = [&](const auto& variant) { return variant->artifact == artifact; };
     if (std::any_of(table->variants.begin(), table->variants.end(), loaded_already)) continue;
-    status = check_loadable(*artifact);
+    status = verify(*artifact);
     if (!status) break;
     const std::string hash = signature_hash(*artifact);
     if (!signature.empty() && signature != hash) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 
+#include "support/refusal.h"
 #include "target/host_cpu.h"
 
 namespace tilert {
@@ -78,13 +79,17 @@ bool is_older_gpu(std::string_view text) {
 }
 
 Error unknown_target(std::string_view text) {
+  const std::string known = fmt::format("known are {}, cpu and cpu:native", fmt::join(known_target_texts(), ", "));
   if (is_older_gpu(text))
-    return make_error(Code::kUnsupported,
-                      "target '{}' is older than {}, the first GPU that this version compiles for: known are {}, cpu "
-                      "and cpu:native",
-                      text, rows::kCuda[0].text, fmt::join(known_target_texts(), ", "));
-  return make_error(Code::kUnsupported, "unknown target '{}': known are {}, cpu and cpu:native", text,
-                    fmt::join(known_target_texts(), ", "));
+    return refusal(fmt::format("target '{}' is older than {}, the first GPU that this version compiles for", text, rows::kCuda[0].text),
+                   known);
+  return refusal(fmt::format("unknown target '{}'", text), known);
+}
+
+std::vector<std::string_view> known_extensions() {
+  std::vector<std::string_view> all;
+  for (const CpuExtensionRow& row : rows::kExtensions) all.push_back(row.text);
+  return all;
 }
 
 Target make_cuda(const CudaRow& row) {
@@ -122,8 +127,9 @@ Target make_cpu(const CpuRow& row) {
 
 Status add_extension(Target& target, const CpuExtensionRow& extension, std::string_view whole) {
   if (extension.arch != target.arch || extension.vector_bits > target.vector_bits) {
-    return make_error(Code::kUnsupported, "target '{}': '+{}' needs {} and vectors of {} bits", whole, extension.text,
-                      extension.arch == CpuArch::aarch64 ? "aarch64" : "x86-64", extension.vector_bits);
+    return refusal(fmt::format("target '{}': '+{}' needs {} and vectors of {} bits", whole, extension.text,
+                               extension.arch == CpuArch::aarch64 ? "aarch64" : "x86-64", extension.vector_bits),
+                   "leave it out, or name a processor that has them");
   }
   target.features |= extension.feature;
   target.text += fmt::format("+{}", extension.text);
@@ -145,7 +151,8 @@ Result<Target> parse_cpu(std::string_view spelled, std::string_view whole) {
   Target target = make_cpu(*row);
   for (size_t i = 1; i < parts.size(); i++) {
     if (std::ranges::find(rows::kExtensions, parts[i], &CpuExtensionRow::text) == std::end(rows::kExtensions)) {
-      return make_error(Code::kUnsupported, "target '{}': unknown CPU extension '{}'", whole, parts[i]);
+      return refusal(fmt::format("target '{}': unknown CPU extension '{}'", whole, parts[i]),
+                     fmt::format("known are {}", fmt::join(known_extensions(), ", ")));
     }
   }
   for (const CpuExtensionRow& extension : rows::kExtensions) {

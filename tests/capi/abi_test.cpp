@@ -106,6 +106,10 @@ TEST(Null, EveryFunctionOfTheHostSideAnswersInvalidArgument) {
       [&] { return tilert_plan(nullptr, nullptr, 0, 0, nullptr, nullptr, nullptr); },
       [&] { return tilert_plan_launch(nullptr); },
       [&] { return tilert_diagnostics_read(nullptr, nullptr, 0, nullptr, nullptr, nullptr); },
+      [&] { return tilert_program_interpret_diagnosed(nullptr, nullptr, 0, nullptr, 0, nullptr, nullptr, nullptr); },
+      [&] { return tilert_builder_print(nullptr, "", nullptr, 0); },
+      [&] { return tilert_builder_print_tile(nullptr, "", nullptr); },
+      [&] { return tilert_builder_assert(nullptr, {}, "", nullptr, 0); },
       [&] { return tilert_feature(nullptr, nullptr); },
   });
   EXPECT_EQ(loaded, nullptr);

@@ -216,12 +216,36 @@ Scenario random_draws(const Values& v) {
   return s;
 }
 
+// 55. The words themselves, of a block and of points.
+Scenario random_words(const Values& v) {
+  const int64_t n = 70, seed = v["seed"] ? 0x299f31d0a4093822 : 3;
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto key = b.scalar("key", tl::i64);
+    auto y = b.output("y", tl::u32, {n, 4}), one = b.output("one", tl::u32, {4});
+    b.grid({1}, [&](tl::Index) {
+      b.parallel({n}, [&](tl::Index i) {
+        const auto words = b.random_bits(key, i, 7);
+        for (int k = 0; k < 4; ++k) y(i, k) = words[k];
+      });
+      const auto words = b.random_bits(key, n, 7);
+      for (int k = 0; k < 4; ++k) one(k) = words[k];
+    });
+  });
+  Reals y, one;
+  for (int64_t i = 0; i <= n; ++i)
+    for (uint32_t word : drawn(static_cast<uint64_t>(seed), static_cast<uint64_t>(i), 7)) (i < n ? y : one).push_back(word);
+  s.launch().scalar(tl::i64, static_cast<Real>(seed)).output(tl::u32, exactly(y)).output(tl::u32, exactly(one));
+  return s;
+}
+
 }  // namespace
 
 void add_indexed_cases(std::vector<Case>& to) {
   to.push_back({"26", "gathered_rows", {dtypes({tl::f32, tl::f16, tl::i8}), {"dim", {0, 1}}, {"tile", {0, 1}}, {"out", {0, 1}}, {"wide", {0, 1}}}, gathered_rows});
   to.push_back({"26", "scattered", {dtypes({tl::f32, tl::f16, tl::i32}), {"add", {0, 1}}, {"tile", {0, 1}}}, scattered});
   to.push_back({"55", "random_draws", {{"normal", {0, 1}}, {"seed", {0, 1, 2}}}, random_draws});
+  to.push_back({"55", "random_words", {{"seed", {0, 1}}}, random_words});
   to.push_back({"8", "transposed", {dtypes({tl::f32, tl::f16, tl::i8}), {"way", {0, 1, 2}}, {"rows", {64, 70, 9}}}, transposed});
   to.push_back({"8", "reordered", {{"order", {0, 1, 2, 3, 4, 5}}}, reordered});
 }

@@ -280,6 +280,61 @@ Scenario few_elements(const Values& v) {
   return s;
 }
 
+// The neighbour that 32 random bits choose, in arithmetic that loses nothing.
+Real at_random(tl::DType to, Real x, uint32_t random) {
+  if (!std::isfinite(x) || x == 0) return rounded(to, x);
+  const int mantissa = -std::ilogb(epsilon(to)), least = std::ilogb(ulp(to, 0)) + mantissa;
+  const Real step = std::ldexp(Real{1}, std::max(std::ilogb(x), least) - mantissa);
+  const Real steps = std::fabs(x) / step, whole = std::floor(steps);
+  const Real part = std::floor((steps - whole) * 0x1p32L);
+  return rounded(to, std::copysign((whole + (part + random >= 0x1p32L)) * step, x));
+}
+
+// 20. Rounding by given bits, of special values, both ends of the bits among them.
+Scenario stochastic(const Values& v) {
+  const tl::DType from = v.dtype(), to = static_cast<tl::DType>(v["to"]);
+  Reals x, random, want;
+  const Reals few = values_of(from), many = uniform(from, 150, 5);
+  for (const Reals* list : {&few, &many})
+    for (Real value : *list)
+      for (uint32_t r : {0u, 1u, 0x7fffffffu, 0xffffffffu, static_cast<uint32_t>(x.size() * 2654435761u)}) {
+        x.push_back(value), random.push_back(r);
+        want.push_back(at_random(to, value, r));
+      }
+  const int64_t n = static_cast<int64_t>(x.size());
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto input = b.input("x", from, {n}), bits = b.input("bits", tl::u32, {n}), y = b.output("y", to, {n});
+    b.grid({tl::ceildiv(n, 256)}, [&](tl::Index block) {
+      auto t = b.fragment(from, {256});
+      auto u = b.fragment(to, {256});
+      b.copy(input(block * 256), t);
+      b.parallel({256}, [&](tl::Index i) { u(i) = tl::cast_stochastic(to, t(i), bits(block * 256 + i)); });
+      b.copy(u, y(block * 256));
+    });
+  });
+  s.launch().input(from, x).input(tl::u32, random).output(to, exactly_signed(want));
+  return s;
+}
+
+// 20. Draws of one's own: about as many go up as the value lies above its lower neighbour, and exactly those that should.
+Scenario stochastic_draws(const Values&) {
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto up = b.inout("up", tl::i32, {1}), beside = b.inout("beside", tl::i32, {1});
+    b.grid({16}, [&](tl::Index block) {
+      b.parallel({256}, [&](tl::Index i) {
+        const auto words = b.random_bits(11, block * 256 + i);
+        const tl::Expr y = b.let(tl::cast(tl::f32, tl::cast_stochastic(tl::bf16, tl::cast(tl::f32, 1.001953125), words[0])));
+        b.atomic_add(up(0), tl::cast(tl::i32, y > 1));  // a quarter of the way from 1 to 1.0078125
+        b.atomic_add(beside(0), tl::cast(tl::i32, (y > 1) != (words[0] >= 0xc0000000u)));
+      });
+    });
+  });
+  s.launch().inout(tl::i32, {0}, {Want{1024, 100}}).inout(tl::i32, {0}, exactly({0}));
+  return s;
+}
+
 }  // namespace
 
 void add_type_cases(std::vector<Case>& to) {
@@ -295,6 +350,16 @@ void add_type_cases(std::vector<Case>& to) {
   small.values.insert(small.values.end(), packed.values.begin(), packed.values.end());
   to.push_back({"20", "every_code", {small}, every_code});
   to.push_back({"10", "few_packed_elements", {{"N", {1, 2, 3, 16, 17}}, {"scope", {0, 1, 2}}, packed}, few_elements});
+  Axis narrow = dtypes({tl::f16, tl::bf16, tl::e4m3, tl::e5m2, tl::e4m3fnuz, tl::e5m2fnuz, tl::e2m3, tl::e3m2, tl::e2m1});
+  narrow.name = "to";
+  to.push_back({"20", "stochastic", {dtypes({tl::f32, tl::f64}), narrow}, stochastic});
+  Axis narrower = dtypes({tl::e4m3, tl::e5m2, tl::e2m1});
+  narrower.name = "to";
+  to.push_back({"20", "stochastic_of_halves", {dtypes({tl::f16, tl::bf16}), narrower}, stochastic});
+  Axis f32 = dtypes({tl::f32});
+  f32.name = "to";
+  to.push_back({"20", "stochastic_of_doubles", {dtypes({tl::f64}), f32}, stochastic});
+  to.push_back({"20", "stochastic_draws", {}, stochastic_draws});
   to.push_back({"20", "every_pattern_to_fp8", {dtypes({tl::f16, tl::bf16, tl::f32, tl::f64})}, every_pattern});
 }
 

@@ -173,7 +173,7 @@ KernelRequest::KernelRequest(const Scenario& scenario, const char* target) {
   options.struct_size = sizeof options;
   options.dims = dims.data();
   options.dim_count = static_cast<uint32_t>(dims.size());
-  options.target = target;
+  options.target = target, options.flags = scenario.debug ? TILERT_KERNEL_DEBUG : 0;
 }
 
 namespace {
@@ -195,7 +195,7 @@ Outcome Machine::run(const Scenario& scenario) {
     return out;
   }
   out.apart = (!scenario.language.empty() && scenario.language != language_of(backend_)) ||
-              (scenario.of_variants && backend_ == Backend::interpreter);
+              ((scenario.of_variants || scenario.debug) && backend_ == Backend::interpreter);
   if (out.apart) return out;
   std::vector<std::vector<Bytes>> first;
   std::vector<std::string> sources;
@@ -221,6 +221,7 @@ Outcome Machine::run(const Scenario& scenario) {
       else if (out.ok && scenario.same_bits && after != first[l])
         out.fail("program " + std::to_string(p) + " gives other bits than program 0");
     }
+    if (out.ok) check_told(scenario, prepared, out);
     release_workspace(prepared);
   }
   std::string all;
@@ -285,9 +286,8 @@ tilert_status Machine::start(const Launch& launch, Prepared& prepared, const std
   for (size_t i = 0; i < launch.arguments.size(); ++i) raw.push_back(raw_argument(launch.arguments[i], places[i]));
   if (backend_ == Backend::interpreter) {
     tilert_error* error = nullptr;
-    const tilert_status status =
-        tilert_program_interpret(prepared.program.get(), raw.data(), static_cast<uint32_t>(raw.size()),
-                                 launch.dims.data(), static_cast<uint32_t>(launch.dims.size()), &error);
+    const tilert_status status = tilert_program_interpret_diagnosed(prepared.program.get(), raw.data(), static_cast<uint32_t>(raw.size()), launch.dims.data(),
+        static_cast<uint32_t>(launch.dims.size()), tl::detail::take_diagnostic, &prepared.interpreted, &error);
     if (status != TILERT_OK) message = tl::Error(status, error).message();
     return status;
   }

@@ -52,6 +52,7 @@ class Machine {
     tl::Program program;
     tilert_kernel* kernel = nullptr;
     tl::Loaded loaded;
+    std::vector<tl::Diagnostic> interpreted;  // what the interpreter was told
     std::vector<tl::Variant> variants;
     Bytes workspace;
     uint64_t workspace_bytes = 0, device_workspace = 0;
@@ -60,6 +61,7 @@ class Machine {
   bool make_workspace(const Launch& launch, Prepared& prepared, tilert_launch_info& info, std::string& message);
   // Writes the plan of tiles that the launch asks for into the workspace.
   bool make_plan(const Launch& launch, Prepared& prepared, const tilert_launch_info& info, std::string& message);
+  void check_told(const Scenario& scenario, const Prepared& prepared, Outcome& out);
   void release_workspace(Prepared& prepared);
   void run_refused(const Scenario& scenario, Outcome& out);
   bool prepare(const Scenario& scenario, const tl::Program& program, Prepared& to, Outcome& out);

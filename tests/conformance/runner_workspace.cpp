@@ -1,12 +1,19 @@
-// The workspace of a scenario's launches: one for all of them, as an engine would keep it.
+// The workspace of a scenario's launches: one for all of them, as an engine would keep it; and what they told.
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "conformance/runner.h"
 
 namespace tilert::conformance {
 
 static constexpr size_t kAlignment = 256;
+
+static const uint8_t* aligned(const Bytes& bytes) {
+  const size_t misfit = reinterpret_cast<uintptr_t>(bytes.data()) % kAlignment;
+  return bytes.data() + (misfit ? kAlignment - misfit : 0);
+}
+static uint8_t* aligned(Bytes& bytes) { return const_cast<uint8_t*>(aligned(std::as_const(bytes))); }
 
 bool Machine::make_workspace(const Launch& launch, Prepared& prepared, tilert_launch_info& info, std::string& message) {
   tilert_workspace_info need{};
@@ -18,21 +25,17 @@ bool Machine::make_workspace(const Launch& launch, Prepared& prepared, tilert_la
     need.bytes = std::max(need.bytes, own->bytes);
     need.zero_bytes = std::max(need.zero_bytes, own->zero_bytes);
   }
-  const auto aligned = [&] {
-    const size_t misfit = reinterpret_cast<uintptr_t>(prepared.workspace.data()) % kAlignment;
-    return prepared.workspace.data() + (misfit ? kAlignment - misfit : 0);
-  };
   if (need.bytes > prepared.workspace_bytes) {
     release_workspace(prepared);
     prepared.workspace.assign(need.bytes + kAlignment, 0xa5);
-    std::fill_n(aligned(), need.zero_bytes, uint8_t{0});
+    std::fill_n(aligned(prepared.workspace), need.zero_bytes, uint8_t{0});
     int code = on_device() ? cuda_.allocate(need.bytes, prepared.device_workspace) : 0;
-    if (on_device() && code == 0) code = cuda_.upload(prepared.device_workspace, aligned(), need.bytes);
+    if (on_device() && code == 0) code = cuda_.upload(prepared.device_workspace, aligned(prepared.workspace), need.bytes);
     if (code) return message = "workspace: driver code " + std::to_string(code), false;
     prepared.workspace_bytes = need.bytes;
   }
   info.workspace_bytes = prepared.workspace_bytes;
-  if (info.workspace_bytes) info.workspace = on_device() ? reinterpret_cast<void*>(prepared.device_workspace) : aligned();
+  if (info.workspace_bytes) info.workspace = on_device() ? reinterpret_cast<void*>(prepared.device_workspace) : aligned(prepared.workspace);
   return true;
 }
 
@@ -68,6 +71,37 @@ bool Machine::make_plan(const Launch& launch, Prepared& prepared, const tilert_l
                        std::to_string(word(planned, i)) + " on the host", false;
   }
   return true;
+}
+
+// Entries of a ring come in the order of blocks that the back end chose: they are compared sorted.
+void Machine::check_told(const Scenario& scenario, const Prepared& prepared, Outcome& out) {
+  std::vector<tl::Diagnostic> entries = prepared.interpreted;
+  if (backend_ != Backend::interpreter) {
+    Bytes ring(prepared.workspace_bytes);
+    if (on_device() && !ring.empty()) cuda_.download(ring.data(), prepared.device_workspace, ring.size());
+    const uint8_t* const bytes = on_device() ? ring.data() : aligned(prepared.workspace);
+    auto read = tl::try_diagnostics(prepared.loaded, bytes, ring.size());
+    if (!read) return out.fail("diagnostics: " + read.error().text());
+    entries = *read;
+  }
+  std::vector<std::string> told;
+  uint64_t lost = 0;
+  for (const tl::Diagnostic& d : entries) {
+    if (d.ordinal == 0) {
+      lost += d.values.at(0);
+      continue;
+    }
+    const size_t place = d.message.find(": ");
+    told.push_back("[" + std::to_string(d.block[0]) + ", " + std::to_string(d.block[1]) + ", " + std::to_string(d.block[2]) + "] " +
+                   (place == std::string::npos ? d.message : d.message.substr(place + 2)));
+  }
+  std::sort(told.begin(), told.end());
+  if (lost != scenario.lost) return out.fail(std::to_string(lost) + " entries are lost, not " + std::to_string(scenario.lost));
+  if (told.size() + lost != scenario.told.size())
+    return out.fail("is told " + std::to_string(told.size()) + " entries, not " + std::to_string(scenario.told.size() - lost));
+  for (size_t i = 0; i < told.size(); ++i)
+    if (lost ? !std::binary_search(scenario.told.begin(), scenario.told.end(), told[i]) : told[i] != scenario.told[i])
+      return out.fail("is told: " + told[i]);
 }
 
 void Machine::release_workspace(Prepared& prepared) {

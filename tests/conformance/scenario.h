@@ -64,6 +64,10 @@ struct Scenario {
   std::vector<std::string> words;
   bool of_variants = false;  // about what was compiled: the interpreter has no say
   std::vector<std::pair<std::string, int64_t>> bind;  // dims given when compiled
+  // What print and assert have told after each launch since the program was made, sorted: "[x, y, z] text", without places.
+  std::vector<std::string> told;
+  uint64_t lost = 0;  // for how many of these the ring had no room
+  bool debug = false;  // compiled with TILERT_KERNEL_DEBUG; the interpreter, which stops there, has no say
   std::string language;  // of the source text in the programs: only back ends of this language run it
 
   Launch& launch(std::vector<int64_t> dims = {});
@@ -147,5 +151,6 @@ void add_host_cases(std::vector<Case>& to);
 void add_hint_cases(std::vector<Case>& to);
 void add_fold_cases(std::vector<Case>& to);
 void add_grid_cases(std::vector<Case>& to);
+void add_report_cases(std::vector<Case>& to);
 
 }  // namespace tilert::conformance

@@ -132,11 +132,17 @@ const Case kBroken[] = {
     {"1: reduce sum @acc[0:32, 0:8] -> @row[0:32] dim 2", "operation 1: reduce over dim 2 of 'acc', which has 2"},
     {"1: reduce sum @acc[0:32, 0:8] -> @row[0:32] dim 0",
      "operation 1: reduce of 'acc' [32, 8] over dim 0 into 'row' [32]: the destination must be [8] or [1, 8]"},
-    {"1: reduce bit_or @acc[0:32, 0:8] -> @row[0:32] dim 1", "operation 1: reduce bit_or of f32 into f32"},
+    {"1: reduce bit_or @acc[0:32, 0:8] -> @row[0:32] dim 1", "operation 1: reduce bit_or of f32 into f32; bits reduce into integers, the other operations into numbers; cast before"},
     {"1: reduce sum @A[0:32, 0:8] -> @row[0:32] dim 1",
      "operation 1: the source of reduce is 'A', a global buffer; it must be fragment or shared or local"},
     {"fill @acc[0:32, 0:8] = f32(0.0) 1: reduce sum @acc[0:32, 0:8] -> @row[0:32] dim 1 accumulate",
      "operation 1: 'row' is read, but nothing was written to it before; fill, clear or copy into it first"},
+    // print and assert
+    {"1: print \"\" [%x, %x, %x, %x, %x, %x, %x] at [%x]",
+     "operation 1: 7 values are reported at once; 6 are the limit, so report the others by themselves"},
+    {"1: print \"\" [f16(0x0)] at [%x]", "operation 1: a reported value is f16; cast it to f32 or int32"},
+    {"1: assert \"\" [%x] at []", "operation 1: 0 coordinates of a block; a grid has 1 to 3"},
+    {"1: assert \"\" [] at [true]", "operation 1: a coordinate of the block is bool, index is needed; write a cast"},
     // parallel
     {"parallel (%i : 4) { 2: copy @C[0:64] -> @s[0:64] }",
      "operation 2: copy inside parallel; a parallel body holds loads, stores, atomic operations, if, serial and while loops, "

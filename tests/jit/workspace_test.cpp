@@ -109,6 +109,7 @@ TEST(Workspace, AProgramWithoutRegionsNeedsNone) {
   ir::Program source = program();
   source.kernels[0].body = {source.kernels[0].body[3]};
   source.kernels[0].body[0] = ir::make_stmt(ir::Store{{0, {source.var(1)}}, source.arena->constant(DType::int32, 7)}, 4);
+  for (ir::Buffer& b : source.buffers) b.zeroed = false;  // what is zeroed is there whether it is used or not
   const std::vector<passes::DimChoice> dims(1);
   const Target target = *parse_target("sm_80");
   Result<codegen::GeneratedProgram> generated = generate(source, dims, target, target.device_class);

@@ -176,15 +176,6 @@ TEST_F(LoadTest, AnInvalidArtifactIsRefused) {
   EXPECT_FALSE(device->load(std::vector<ArtifactPtr>{nullptr}));
 }
 
-TEST_F(LoadTest, ADiagnosticsRingIsRefusedByName) {
-  const auto device = open();
-  Artifact artifact = saxpy();
-  artifact.diagnostics_bytes = artifact.kernels[0].grid[1];
-  const Error error = refused(device, artifact);
-  EXPECT_EQ(error.code, Code::kUnsupported);
-  EXPECT_NE(error.message.find("print or assert"), std::string::npos);
-}
-
 TEST_F(LoadTest, VariantsOfDifferentProgramsAreRefusedTogether) {
   const auto device = open();
   const auto loaded = device->load(std::vector<ArtifactPtr>{share(saxpy()), share(tma_gemm())});

@@ -109,9 +109,33 @@ void note_buffer(const void* begin, size_t bytes, const std::string& name) {
   buffers()[reinterpret_cast<uintptr_t>(begin)] = {bytes, name};
 }
 
+namespace {
+std::map<uintptr_t, size_t>& lists() {
+  static auto& map = *new std::map<uintptr_t, size_t>;
+  return map;
+}
+}  // namespace
+
+void note_list(const void* begin, size_t entries) {
+  const std::lock_guard lock(mutex);
+  lists()[reinterpret_cast<uintptr_t>(begin)] = entries;
+}
+
+std::vector<std::pair<size_t, size_t>> lists_in(const void* begin, size_t bytes) {
+  const std::lock_guard lock(mutex);
+  const auto first = reinterpret_cast<uintptr_t>(begin);
+  std::vector<std::pair<size_t, size_t>> out;
+  for (auto at = lists().lower_bound(first); at != lists().end() && at->first < first + bytes; ++at) out.emplace_back(at->first - first, at->second);
+  return out;
+}
+
 void forget_buffer(const void* begin) {
   const std::lock_guard lock(mutex);
-  buffers().erase(reinterpret_cast<uintptr_t>(begin));
+  const auto first = reinterpret_cast<uintptr_t>(begin);
+  const auto found = buffers().find(first);
+  if (found == buffers().end()) return;
+  lists().erase(lists().lower_bound(first), lists().lower_bound(first + found->second.bytes));
+  buffers().erase(found);
 }
 
 std::string near_buffer(const void* address) {

@@ -58,6 +58,8 @@ void tlemu_fence(void) {
   if (gpu.races()) gpu.races()->acquired();
 }
 
+void tlemu_report_ring(const void* ring, int entries) { note_list(ring, static_cast<size_t>(entries)); }
+
 void tlemu_atomic(const char* op, const void* at, void* old, const void* operand, const void* expected, int bytes, int where) {
   Gpu& gpu = Gpu::current();
   const auto size = static_cast<size_t>(bytes);

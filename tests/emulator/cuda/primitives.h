@@ -42,6 +42,9 @@ uint32_t tlemu_redux(uint32_t value, int op, int is_signed, int line);
 void tlemu_fence(void);
 void tlemu_atomic(const char* op, const void* at, void* old, const void* operand, const void* expected, int bytes, int where);
 
+// A ring of diagnostics, of `entries` of 64 bytes behind a count in as many: their order is the schedule's.
+void tlemu_report_ring(const void* ring, int entries);
+
 void tlemu_cp_async(void* to, const void* from, int bytes, int valid, int line);
 void tlemu_cp_async_commit(int line);
 void tlemu_cp_async_wait(int pending, int line);

@@ -1,4 +1,4 @@
-// Host twins of votes, split barriers, arrivals after copies, clusters and grids.
+// Host twins of votes, split barriers, arrivals after copies, clusters, grids and reports.
 
 //@ tl_ballot
 TL_DEV tl_u32 tl_ballot(bool predicate, int line = __builtin_LINE()) { return tlemu_ballot(predicate, line); }
@@ -46,3 +46,10 @@ TL_DEV void tl_set_word(tl_u32* word, tl_u32 value, int line = __builtin_LINE())
 
 //@ tl_grid_barrier
 TL_DEV void tl_grid_barrier(tl_u32* counter, int line = __builtin_LINE()) { tlemu_grid_barrier(counter, line); }
+
+//@ tl_report_place
+template <int N>
+TL_DEV tl_u64 tl_report_place(tl_u64* ring) {
+  tlemu_report_ring(ring, N);
+  return tl_atomic_add<1, tl_u64>(ring, 1);
+}

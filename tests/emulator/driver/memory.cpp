@@ -98,13 +98,40 @@ void restore(const Snapshot& snapshot) {
   }
 }
 
+namespace {
+
+// The entries of a list in the order of their bytes; of one that has no room for all, which are there is the schedule's.
+void sort_list(std::vector<uint8_t>& bytes, size_t offset, size_t entries) {
+  constexpr size_t kEntry = 64;
+  uint64_t count;
+  std::memcpy(&count, bytes.data() + offset, sizeof count);
+  const auto first = bytes.begin() + static_cast<ptrdiff_t>(offset + kEntry);
+  if (count > entries) {
+    std::fill_n(first, entries * kEntry, uint8_t{0});
+    return;
+  }
+  std::vector<std::string> sorted;
+  for (size_t i = 0; i < count; ++i) sorted.emplace_back(first + static_cast<ptrdiff_t>(i * kEntry), first + static_cast<ptrdiff_t>((i + 1) * kEntry));
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < count; ++i) std::copy(sorted[i].begin(), sorted[i].end(), first + static_cast<ptrdiff_t>(i * kEntry));
+}
+
+}  // namespace
+
 std::string difference(const Snapshot& snapshot) {
   const std::lock_guard lock(mutex);
   size_t i = 0;
   for (const auto& [begin, a] : allocations()) {
     const std::vector<uint8_t>& was = snapshot[i++];
+    const auto lists = lists_in(a.begin, a.bytes);
+    if (lists.empty() && std::memcmp(was.data(), a.begin, a.bytes) == 0) continue;
+    std::vector<uint8_t> before = was, now(a.begin, a.begin + a.bytes);
+    for (const auto& [offset, entries] : lists) {
+      sort_list(before, offset, entries);
+      sort_list(now, offset, entries);
+    }
     for (size_t b = 0; b < a.bytes; ++b)
-      if (was[b] != a.begin[b]) return "byte " + std::to_string(b) + " " + near_buffer(a.begin);
+      if (before[b] != now[b]) return "byte " + std::to_string(b) + " " + near_buffer(a.begin);
   }
   return {};
 }

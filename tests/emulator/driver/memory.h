@@ -18,7 +18,7 @@ std::string fallen_canary();
 using Snapshot = std::vector<std::vector<uint8_t>>;
 Snapshot take_snapshot();
 void restore(const Snapshot& snapshot);
-// Empty, or the first byte that differs from what memory holds now.
+// Empty, or the first byte that differs from what memory holds now. Lists (core/faults.h) are compared sorted.
 std::string difference(const Snapshot& snapshot);
 
 }  // namespace tilert::emulator

@@ -139,7 +139,7 @@ std::string place_in(const KernelText& text, int line) {
 std::vector<Part> device_parts() {
   std::vector<Part> out;
   for (const char* name : {"types.cuh", "math.cuh", "wide.cuh", "small.cuh", "memory.cuh", "packed.cuh", "matrix.cuh", "hopper.cuh", "products.cuh",
-                           "sync.cuh", "copies.cuh", "atomic.cuh"})
+                           "sync.cuh", "copies.cuh", "atomic.cuh", "report.cuh"})
     for (Part& part : cut(file(name))) out.push_back(std::move(part));
   return out;
 }
