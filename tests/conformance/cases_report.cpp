@@ -10,7 +10,7 @@ std::string at(int64_t x, int64_t y = 0, int64_t z = 0) {
   return "[" + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) + "] ";
 }
 
-Scenario& sorted(Scenario& s) {
+Scenario& in_order(Scenario& s) {
   std::sort(s.told.begin(), s.told.end());
   return s;
 }
@@ -45,7 +45,7 @@ Scenario values_of_a_block(const Values& v) {
         s.told.push_back(at(i, j) + "here");
       }
   }
-  return std::move(sorted(s));
+  return std::move(in_order(s));
 }
 
 // Each point once, whoever holds copies of it; an assertion where it does not hold.
@@ -76,7 +76,7 @@ Scenario points(const Values& v) {
     s.told.push_back(at(0) + "sum " + std::to_string(static_cast<int64_t>(sums[static_cast<size_t>(i)])) + " of row " + std::to_string(i));
   }
   s.launch().input(tl::i32, x).output(tl::i32, exactly(sums));
-  return std::move(sorted(s));
+  return std::move(in_order(s));
 }
 
 // Every element of a region, by its place in the tile; storage of each kind.
@@ -102,7 +102,7 @@ Scenario tiles(const Values& v) {
     for (int j = 4; j < 8; ++j) element("t", i, j);
   element("x", 5, 6), element("x", 5, 7);
   s.launch().input(dtype, x).output(dtype, exactly(x));
-  return std::move(sorted(s));
+  return std::move(in_order(s));
 }
 
 // What a trip of a pipelined loop tells is of that trip, whatever runs ahead.
@@ -143,11 +143,11 @@ Scenario trips(const Values& v) {
   }
   s.told.push_back(at(0) + "all " + std::to_string(static_cast<int64_t>(y.back())));
   s.launch({depth}).input(tl::f16, x).input(tl::f16, w).output(tl::f32, exactly(y));
-  return std::move(sorted(s));
+  return std::move(in_order(s));
 }
 
 // What finds no room is counted.
-Scenario too_many(const Values&) {
+Scenario more_than_fit(const Values&) {
   Scenario s;
   s.program([&](tl::Builder& b) {
     auto y = b.output("y", tl::i32, {4, 500});
@@ -166,7 +166,7 @@ Scenario too_many(const Values&) {
     }
   s.lost = 2000 - 1024;
   s.launch().output(tl::i32, exactly(y));
-  return std::move(sorted(s));
+  return std::move(in_order(s));
 }
 
 // A sum that stays in parts while it is accumulated is whole where it is told.
@@ -195,7 +195,7 @@ Scenario sums_in_a_loop(const Values&) {
       s.told.push_back(at(0) + std::to_string(k) + " " + std::to_string(i) + " " + std::to_string(static_cast<int>(y[static_cast<size_t>(i)])));
     }
   s.launch().input(tl::f32, x).output(tl::f32, exactly(y));
-  return std::move(sorted(s));
+  return std::move(in_order(s));
 }
 
 // In a kernel made for that: what leaves its tile is told, a store is dropped, a region is moved inside.
@@ -220,7 +220,7 @@ Scenario out_of_tiles(const Values& v) {
   for (const char* place : {"t[8]", "t[-1]"}) s.told.push_back(at(0) + "assertion failed: " + place + " leaves t, which is [8]");
   s.told.push_back(at(0) + "assertion failed: u[5:4] leaves u, which is [8]");
   s.launch().input(tl::i32, at_).input(tl::f32, x).output(tl::f32, exactly(y)).output(tl::f32, exactly(z));
-  return std::move(sorted(s));
+  return std::move(in_order(s));
 }
 
 Scenario misused(const Values& v) {
@@ -252,7 +252,7 @@ void add_report_cases(std::vector<Case>& to) {
   to.push_back({"66", "points", {{"rows", {1, 16}}, {"columns", {24, 32, 33}}}, points});
   to.push_back({"66", "tiles", {{"shared", {0, 1}}, dtypes({tl::f32, tl::bf16, tl::e4m3, tl::u8, tl::i4, tl::i64, tl::f64})}, tiles});
   to.push_back({"66", "trips", {{"trips", {0, 1, 7}}, {"stages", {0, 2, 3}}}, trips});
-  to.push_back({"66", "too_many", {}, too_many});
+  to.push_back({"66", "more_than_fit", {}, more_than_fit});
   to.push_back({"66", "sums_in_a_loop", {}, sums_in_a_loop});
   to.push_back({"66", "out_of_tiles", {{"shared", {0, 1}}}, out_of_tiles});
   to.push_back({"66", "misused", {{"of", {0, 1, 2, 3, 4, 5}}}, misused});
