@@ -231,16 +231,15 @@ static int64_t most_words(const Program& program, const Kernel& kernel) {
 }
 
 Result<Module> recommend_blocks(Module module, const PassContext& context) {
-  constexpr int64_t kOther = 18;  // addresses, coordinates, temporaries: what such kernels were seen to need beside their tiles
+  // Half of a multiprocessor's threads. Fewer registers made kernels spill that have less to keep than their tiles.
+  constexpr int64_t kRegisters = 64, kOther = 24;  // addresses, coordinates, temporaries beside the tiles
   for (size_t k = 0; k < module.program.kernels.size(); ++k) {
     const Kernel& kernel = module.program.kernels[k];
     KernelPlan& plan = module.plans[k];
     if (plan.roles.on || !plan.gemms.empty() || hint_of(kernel, HintKind::min_blocks) || hint_of(kernel, HintKind::max_registers)) continue;
-    const int64_t words = most_words(module.program, kernel) + kOther;
-    int64_t blocks = plan.min_blocks;
-    while ((blocks + 1) * plan.threads <= context.target.max_threads_per_sm && registers_for(context.target, plan.threads, blocks + 1) >= words)
-      ++blocks;
-    plan.min_blocks = static_cast<int>(blocks);
+    if (!plan.rows_over_warps || most_words(module.program, kernel) + kOther > kRegisters) continue;
+    const int64_t blocks = std::min<int64_t>(context.target.registers_per_sm / (kRegisters * plan.threads), context.target.max_threads_per_sm / plan.threads);
+    plan.min_blocks = static_cast<int>(std::max<int64_t>(plan.min_blocks, blocks));
   }
   return module;
 }

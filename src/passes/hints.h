@@ -21,8 +21,8 @@ Result<Module> raster(Module module, const PassContext& context);
 // When the threads are known: KernelPlan::min_blocks, from the hints min_blocks and max_registers.
 Result<Module> bound_registers(Module module, const PassContext& context);
 
-// When the registers are known, for kernels without products whose hints do not say it: as many blocks on a multiprocessor
-// as the registers that a thread's tiles take allow. What waits for memory gains from each block more.
+// When the registers are known, for kernels without products whose hints do not say it, whose warps reduce rows together and
+// whose tiles leave room for it: as many blocks on a multiprocessor as have 64 registers a thread, so that others load while one waits.
 // before: lowered; after: KernelPlan::min_blocks, at least what it was.
 Result<Module> recommend_blocks(Module module, const PassContext& context);
 

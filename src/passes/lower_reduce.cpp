@@ -129,6 +129,7 @@ class ReduceLowering {
   }
 
   void fold_warps(BufferId values) {
+    low_.plan().rows_over_warps = true;
     const FragmentMap& map = plan_.lanes;
     const int64_t elements = plan_.scratch_elements / plan_.parts;
     const BufferId box = low_.scratch(dtype_, plan_.scratch_elements, "parts");

@@ -110,6 +110,7 @@ struct KernelPlan {
   int64_t raster = 0;                       // width of the groups in which blocks or tiles come; 0: none
   int cluster[3] = {1, 1, 1};
   int64_t shared_bytes = 0;
+  bool rows_over_warps = false;             // a reduction's parts meet in shared memory
   int min_blocks = 1;                       // on a multiprocessor: bounds the registers of a thread
   ir::VarId thread = ir::kNoVar;            // the thread index of lowered code
   std::map<ir::BufferId, ir::BufferId> flat;  // lowered: the flat buffers of shared tiles

@@ -60,7 +60,10 @@ int64_t most_line_warps(const Program& program, const Kernel& kernel) {
 int recommend_threads(const Program& program, const Kernel& kernel, const std::vector<Product>& all) {
   const bool has_products = !all.empty();
   const int64_t words = fragment_words(program, kernel);
-  const int64_t per_thread = has_products ? 128 : 40;  // more rows on a multiprocessor hide more than more threads to a row
+  // Operands of f64 take twice the registers too. Without products more rows on a multiprocessor hide more than more threads
+  // to a row.
+  const bool wide = std::any_of(all.begin(), all.end(), [&](const Product& p) { return program.buffer(p.gemm->c.buffer).dtype == DType::f64; });
+  const int64_t per_thread = !has_products ? 40 : wide ? 96 : 128;
   const int most = has_products ? 256 : 512;
   const int64_t row_warps = has_products ? most_row_warps(kernel, all) : most_line_warps(program, kernel);
   int threads = 128;

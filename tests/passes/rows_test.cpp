@@ -65,7 +65,8 @@ TEST(Rows, IntegersOfAWarpAreReducedByOneInstruction) {
 TEST(Rows, AsManyBlocksShareAMultiprocessorAsTheTilesRegistersAllow) {
   const auto blocks = [](const char* hints) { return lowered(rows_text(1, 8192, "f32", hints), "sm_90a").plans[0].min_blocks; };
   EXPECT_EQ(blocks(""), 4);  // 32 elements a thread of 256, and as many again for all else
-  EXPECT_EQ(blocks(" hint threads 512"), 3);
+  EXPECT_EQ(blocks(" hint threads 512"), 2);
+  EXPECT_EQ(blocks(" hint threads 128"), 1);  // 64 elements a thread: they need more registers
   EXPECT_EQ(blocks(" hint min_blocks 1"), 1);
   EXPECT_EQ(blocks(" hint max_registers 128"), 2);
 }
