@@ -11,6 +11,7 @@
 #include "layout/reduce_plan.h"
 #include "passes/element_wise.h"
 #include "passes/layouts.h"
+#include "passes/region.h"
 
 namespace tilert::passes {
 
@@ -50,10 +51,7 @@ class ReduceLowering {
   Result<BufferId> whole_fragment() {
     const Region& r = reduce_.src;
     const Buffer b = low_.program().buffer(r.buffer);
-    bool whole = b.scope == Scope::fragment;
-    for (size_t d = 0; d < r.extents.size() && whole; ++d)
-      whole = r.offsets[d]->is_constant() && r.offsets[d]->as_int() == 0 && r.extents[d] == b.shape[d]->as_int();
-    if (whole) return r.buffer;
+    if (b.scope == Scope::fragment && is_whole(low_.program(), r)) return r.buffer;
     Program& program = low_.program();
     Parallel loop;
     std::vector<Expr> points, places;

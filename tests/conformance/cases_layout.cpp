@@ -4,15 +4,6 @@
 namespace tilert::conformance {
 namespace {
 
-Reals multiplied(const Reals& a, const Reals& b, int64_t m, int64_t n, int64_t k) {
-  Reals c(static_cast<size_t>(m * n), 0);
-  for (int64_t i = 0; i < m; ++i)
-    for (int64_t p = 0; p < k; ++p)
-      for (int64_t j = 0; j < n; ++j)
-        c[static_cast<size_t>(i * n + j)] += a[static_cast<size_t>(i * k + p)] * b[static_cast<size_t>(p * n + j)];
-  return c;
-}
-
 // 67. A tile's layout changes no bit: an operand, read by its rows or transposed, and copied out.
 Scenario layouts(const Values& v) {
   const int64_t m = 64, n = 32, k = 64;
@@ -49,7 +40,7 @@ Scenario layouts(const Values& v) {
   const Reals a = whole(4 * m * k, -3, 3, 1), w = whole(n * k, -3, 3, 2);
   Reals c(static_cast<size_t>(m * n), 0), turned;
   for (int64_t t = 0; t < 4; ++t) {
-    const Reals part = multiplied(Reals(a.begin() + t * m * k, a.begin() + (t + 1) * m * k), w, m, n, k);
+    const Reals part = product(Reals(a.begin() + t * m * k, a.begin() + (t + 1) * m * k), w, m, n, k);
     for (size_t i = 0; i < c.size(); ++i) c[i] += part[i];
   }
   for (int64_t j = 0; j < k; ++j)

@@ -225,4 +225,13 @@ Reals pattern(tl::DType dtype, size_t count, uint64_t seed) {
   return out;
 }
 
+Reals product(const Reals& a, const Reals& b, int64_t m, int64_t n, int64_t k) {
+  Reals c(static_cast<size_t>(m * n), 0);
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t p = 0; p < k; ++p)
+      for (int64_t j = 0; j < n; ++j)
+        c[static_cast<size_t>(i * n + j)] += a[static_cast<size_t>(i * k + p)] * b[static_cast<size_t>(p * n + j)];
+  return c;
+}
+
 }  // namespace tilert::conformance

@@ -48,4 +48,7 @@ Reals counting(size_t count, int64_t first = 0);
 // Distinct neighbours in every dtype: index mod 101, less 50 (bool: mod 3 == 0).
 Reals pattern(tl::DType dtype, size_t count, uint64_t seed = 0);
 
+// a [m, k] times b [k, n], both row-major.
+Reals product(const Reals& a, const Reals& b, int64_t m, int64_t n, int64_t k);
+
 }  // namespace tilert::conformance
