@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <set>
 
 #include "support/sha256.h"
 
@@ -18,20 +17,14 @@ namespace {
 constexpr size_t kCanary = 256;
 constexpr uint8_t kCanaryByte = 0x5c;
 
-// Bits that nothing expects: of floats a signalling NaN, which no arithmetic makes; of bools what is none; of integers the
-// first of a row of patterns that no element is to hold.
-uint64_t poison_of(const Argument& argument) {
+// Bits that element `i` is not to hold: of floats a signalling NaN, which no arithmetic makes; of bools what is none; of other
+// types, which may be wanted in every pattern, the complement of what is wanted there.
+uint64_t poison_of(const Argument& argument, size_t i) {
   if (argument.dtype == tl::f32) return 0xffa5a5a5;
   if (argument.dtype == tl::f16) return 0xfda5;
   if (argument.dtype == tl::bf16) return 0xffa5;
-  const int bits = bits_of(argument.dtype);
-  const uint64_t mask = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
-  std::set<uint64_t> wanted;
-  for (const Want& want : argument.want)
-    if (!want.untouched) wanted.insert(encode(argument.dtype, want.value, false));
-  uint64_t poison = 0xa5a5a5a5a5a5a5a5;
-  while (argument.dtype != tl::boolean && wanted.count(poison & mask) && wanted.size() < mask) ++poison;
-  return poison;
+  if (argument.dtype == tl::boolean || i >= argument.want.size()) return 0xa5a5a5a5a5a5a5a5;
+  return ~encode(argument.dtype, argument.want[i].value, false);
 }
 
 // One argument's bytes with a canary on either side, aligned as device allocations are.
@@ -55,11 +48,8 @@ Buffer make_buffer(const Argument& argument) {
   const size_t misfit = reinterpret_cast<uintptr_t>(out.storage.data()) % kCanary;
   out.offset = kCanary + (misfit ? kCanary - misfit : 0);
   if (argument.poisoned) {
-    const uint64_t poison = poison_of(argument);
     Bytes bytes(out.bytes);
-    // A narrow type may be wanted in every pattern: each element gets one that it is not to hold.
-    const auto other = [&](size_t i) { return i < argument.want.size() ? ~encode(argument.dtype, argument.want[i].value) : poison; };
-    for (size_t i = 0; i < argument.data.size(); ++i) put_bits(bytes, i, argument.dtype, bits_of(argument.dtype) < 8 ? other(i) : poison);
+    for (size_t i = 0; i < argument.data.size(); ++i) put_bits(bytes, i, argument.dtype, poison_of(argument, i));
     if (!bytes.empty()) std::memcpy(out.data(), bytes.data(), bytes.size());
   } else {
     Bytes bytes(out.bytes - leading);

@@ -116,7 +116,7 @@ Result<Outputs> interpret(const Case& c, const ir::Program& program, Outputs dat
     arguments.parameters.push_back(std::move(a));
   }
   ir::InterpretOptions options;
-  options.max_statements = &program == &c.program ? int64_t{1} << 23 : int64_t{1} << 30;  // lowered, each lane counts
+  options.max_statements = &program == &c.program ? int64_t{1} << 26 : int64_t{1} << 30;  // lowered, each lane counts
   TILERT_TRY(ir::interpret(program, arguments, options));
   for (size_t i = 0; i < data.size(); ++i)
     if (memory[i] >= 0) data[i] = data[static_cast<size_t>(memory[i])];
