@@ -18,7 +18,7 @@ class Meetings {
   // The grid_sync that not all blocks come to; null: all do.
   const Stmt* walk(const Block& block, bool apart) {
     for (const StmtPtr& s : block)
-      if (const Stmt* wrong = statement(*s, apart || left_)) return wrong;
+      if (const Stmt* wrong = statement(*s, apart || left_ || finished_)) return wrong;
     return nullptr;
   }
 
@@ -33,7 +33,7 @@ class Meetings {
     if (std::holds_alternative<GridSync>(s.node)) return apart ? &s : nullptr;
     if (const auto* let = std::get_if<Let>(&s.node); let && differs(let->value)) own_.insert(let->var);
     if (const auto* atomic = std::get_if<Atomic>(&s.node); atomic && atomic->op != AtomicOp::load) own_.insert(atomic->old);
-    if (const auto* jump = std::get_if<Jump>(&s.node); jump && apart) left_ = true;
+    if (const auto* jump = std::get_if<Jump>(&s.node); jump && apart) (jump->kind == JumpKind::finish ? finished_ : left_) = true;
     if (const auto* branch = std::get_if<If>(&s.node)) {
       const bool under = apart || differs(branch->condition);
       const Stmt* wrong = walk(branch->then_body, under);
@@ -54,11 +54,14 @@ class Meetings {
     return nullptr;
   }
 
-  // What one trip learns holds in the next: who has left, and which values differ.
+  // What one trip learns holds in the next: who has left, and which values differ. Behind the loop those who left it are back.
   template <class Trip>
   const Stmt* trips(bool apart, const Trip& trip) {
-    if (const Stmt* wrong = trip(apart)) return wrong;
-    return trip(apart || left_);
+    const bool outside = left_;
+    const Stmt* wrong = trip(apart);
+    if (!wrong) wrong = trip(apart || left_ || finished_);
+    left_ = outside;
+    return wrong;
   }
 
   static const Stmt* first(const Block& block) {
@@ -69,8 +72,9 @@ class Meetings {
     return found;
   }
 
-  std::set<VarId> own_;  // variables that may differ from block to block
-  bool left_ = false;    // some blocks may have jumped
+  std::set<VarId> own_;    // variables that may differ from block to block
+  bool left_ = false;      // some blocks may have left the loop around, or its trip
+  bool finished_ = false;  // some blocks may have ended
 };
 
 }  // namespace

@@ -183,6 +183,37 @@ Scenario not_all(const Values& v) {
   return s;
 }
 
+// 70. Blocks that leave a loop at different times meet behind it.
+Scenario behind_a_loop(const Values& v) {
+  const int64_t blocks = 6;
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto y = b.inout("y", tl::i32, {blocks}), z = b.output("z", tl::i32, {blocks});
+    b.grid({blocks}, [&](tl::Index i) {
+      b.serial(blocks, [&](tl::Index trip) {
+        b.if_(trip == i, [&] {
+          if (v["next"]) b.continue_();
+          else b.break_();
+        });
+        y(i) = y(i) + 1;
+      });
+      b.grid_sync();
+      z(i) = y(blocks - 1 - i);
+    });
+  });
+  Reals before(blocks);
+  std::vector<Want> counted(blocks), read(blocks);
+  for (int64_t i = 0; i < blocks; ++i) {
+    before[static_cast<size_t>(i)] = 10 * i;
+    counted[static_cast<size_t>(i)] = {static_cast<Real>(10 * i + (v["next"] ? blocks - 1 : i))};
+  }
+  for (size_t i = 0; i < counted.size(); ++i) read[i] = counted[counted.size() - 1 - i];
+  Launch launch;
+  launch.inout(tl::i32, before, counted).output(tl::i32, read);
+  s.launches.push_back(std::move(launch));
+  return s;
+}
+
 // 47. Each tile exactly once, in whatever groups, by however many blocks: one launch after the other with one workspace, if any.
 Scenario each_tile_once(const Values& v) {
   const int64_t rank = v["rank"];
@@ -369,6 +400,7 @@ void add_grid_cases(std::vector<Case>& to) {
   to.push_back({"70", "until_nothing_changes", {{"width", {1, 5}}, {"height", {1, 3}}}, until_settled});
   to.push_back({"70", "a_product_split_and_added_up", {{"k", {16, 80}}}, split_product});
   to.push_back({"70", "more_blocks_than_fit", {}, too_many});
+  to.push_back({"70", "behind_a_loop", {{"next", {0, 1}}}, behind_a_loop});
   to.push_back({"70", "meetings_that_not_all_come_to", {{"of", {0, 1, 2, 3, 4, 5}}}, not_all});
   to.push_back({"47", "each_tile_exactly_once", {{"rank", {1, 2, 3}}, {"width", {0, 1, 3, 100}}}, each_tile_once});
   to.push_back({"47", "tiles_counted_in_memory", {dtypes({tl::i32, tl::i64})}, counted_tiles});

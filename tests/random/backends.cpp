@@ -172,6 +172,8 @@ class OnMachine : public Backend {
     steer();
     Scenario scenario = scenario_of(c);
     scenario.launches.push_back(launch_of(c, want));
+    scenario.told = told(c);
+    scenario.lost = scenario.told.size() - std::min<size_t>(scenario.told.size(), ir::kReportEntries);
     const conformance::Outcome outcome = machine_->run(scenario);
     return outcome.ok ? "" : outcome.message;
   }
@@ -191,6 +193,9 @@ class OnMachine : public Backend {
   static conformance::Launch launch_of(const Case& c, const Outputs& want) {
     conformance::Launch launch;
     launch.dims = c.dims;
+    const bool planned = std::any_of(c.program.kernels.begin(), c.program.kernels.end(), [](const ir::Kernel& k) { return k.cost != nullptr; });
+    launch.max_blocks = static_cast<int64_t>(c.seed % 4);
+    if (planned) launch.plan = static_cast<conformance::Launch::Plan>(c.seed / 4 % 3);
     const Outputs data = make_data(c);
     const std::vector<int> memory = shared_memory(c);
     const std::vector<std::vector<bool>> untouched = kept(c, want);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <functional>
 #include <set>
 
 #include "ir/visit.h"
@@ -90,6 +91,12 @@ void Coverage::note_case(const Case& c) {
   if (std::any_of(c.program.parameters.begin(), c.program.parameters.end(),
                   [](const ir::Parameter& parameter) { return data_of(parameter.name) == Data::special; }))
     add("programs with infinite and undefined data");
+  const auto some = [&](const char* what, const std::function<bool(const ir::Kernel&)>& has) {
+    if (std::any_of(c.program.kernels.begin(), c.program.kernels.end(), has)) add(std::string("programs with ") + what);
+  };
+  some("persistent kernels", [](const ir::Kernel& k) { return k.persistent; });
+  some("tiles counted in memory", [](const ir::Kernel& k) { return k.tile_count != ir::kNoBuffer; });
+  some("costs of tiles", [](const ir::Kernel& k) { return k.cost != nullptr; });
   for (const ir::Kernel& k : c.program.kernels)
     ir::for_each_stmt(k.body, [&](const Stmt& s) {
       add(std::string("statement ") + kNames[s.node.index()]);

@@ -59,6 +59,8 @@ bool Generator::statement() {
   if (dice_.chance(5)) return view();
   if (loops_ > 0 && dice_.chance(5)) return jump();
   if (depth_ == 0 && dice_.chance(1)) return leaves();
+  if (depth_ == 0 && dice_.chance(2)) return meet();
+  if (dice_.chance(1)) return report();
   if (depth_ < kMaxDepth && dice_.chance(4)) return while_loop();
   const int64_t kind = dice_.below(100);
   if (depth_ < kMaxDepth) {
@@ -182,6 +184,7 @@ bool Generator::leaves() {
   ir::If node{value(DType::boolean, 3).e, {}, {}};
   if (node.condition->is_constant()) return false;
   nested(node.then_body, 1, [&] { add(ir::Jump{ir::JumpKind::finish}); });
+  left_ = true;
   add(std::move(node));
   return true;
 }

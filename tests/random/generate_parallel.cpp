@@ -171,6 +171,7 @@ void Generator::point_body(std::vector<Target>& targets, std::optional<size_t> s
     store_point(t);
     if (dice_.chance(20)) read_some(1, {});
   }
+  if (dice_.chance(2)) report();
 }
 
 bool Generator::parallel(std::optional<size_t> target, std::optional<size_t> source) {

@@ -161,6 +161,8 @@ void Generator::begin_kernel() {
     blocks_ *= std::max<int64_t>(1, g.count);
   }
   k.hints = hints();
+  left_ = false;
+  if (dice_.chance(product_ ? 20 : 10)) persist(k);
   case_.program.kernels.push_back(std::move(k));
   tile_bytes_ = 0;
 }
@@ -235,10 +237,7 @@ Case Generator::make() {
       statements(count);
     end_kernel();
     case_.program.kernels.back().body = std::move(body);
-    for (Place& p : places_) {  // the next kernel may read what this one wrote, anywhere, if it does not write it
-      if (!p.is_tensor() || p.direction != ir::Direction::inout) continue;
-      p.home = dice_.chance(50);
-    }
+    change_homes();  // the next kernel may read what this one wrote, anywhere, if it does not write it
   }
   return std::move(case_);
 }

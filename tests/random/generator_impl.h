@@ -61,6 +61,12 @@ class Generator {
   bool jump();
   bool leaves();
 
+  // generate_grid.cpp: of the grid
+  void persist(ir::Kernel& kernel);
+  bool meet();
+  void change_homes();
+  bool report();
+
   // generate_along.cpp: operations along a dim
   bool along();
   bool scan(const Place& from);
@@ -180,6 +186,7 @@ class Generator {
   std::vector<IndexVar> points_;  // of the parallel loop around
   ir::Block* block_ = nullptr;
   uint32_t ordinal_ = 0;
+  bool left_ = false;  // some blocks of the kernel may have ended
   int depth_ = 0, names_ = 0, loops_ = 0;
   int64_t trips_ = 1, blocks_ = 1, work_ = 0;
   int64_t tile_bytes_ = 0;

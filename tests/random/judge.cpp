@@ -7,7 +7,6 @@
 
 #include "conformance/numbers.h"
 #include "ir/evaluate.h"
-#include "ir/interpreter.h"
 #include "ir/semantics.h"
 #include "ir/verifier.h"
 #include "ir/visit.h"
@@ -18,10 +17,11 @@ namespace {
 using ir::Expr;
 using ir::Op;
 
-// Blocks in the opposite order.
+// Blocks in the opposite order; those whose number memory tells are the first of the grid, whatever their order.
 ir::Program reversed(const ir::Program& program) {
   ir::Program p = ir::clone(program);
   for (ir::Kernel& k : p.kernels) {
+    if (k.tile_count != ir::kNoBuffer) continue;
     std::unordered_map<ir::VarId, Expr> values;
     for (size_t d = 0; d < k.grid.size(); ++d)
       values[k.block_vars[d]] =
@@ -103,7 +103,7 @@ Status nothing_is_rounded(const Case& c, const Outputs& want) {
 
 }  // namespace
 
-Result<Outputs> interpret(const Case& c, const ir::Program& program, Outputs data) {
+Result<Outputs> interpret(const Case& c, const ir::Program& program, Outputs data, ir::Reports* reports) {
   ir::HostArguments arguments;
   arguments.dims = c.dims;
   const std::vector<int> memory = shared_memory(c);
@@ -117,6 +117,7 @@ Result<Outputs> interpret(const Case& c, const ir::Program& program, Outputs dat
   }
   ir::InterpretOptions options;
   options.max_statements = &program == &c.program ? int64_t{1} << 26 : int64_t{1} << 30;  // lowered, each lane counts
+  options.reports = reports;
   TILERT_TRY(ir::interpret(program, arguments, options));
   for (size_t i = 0; i < data.size(); ++i)
     if (memory[i] >= 0) data[i] = data[static_cast<size_t>(memory[i])];
@@ -159,6 +160,23 @@ Result<Outputs> reference(const Case& c) {
   TILERT_TRY(ir::verify(c.program));
   const FloatEnvironment environment;
   return interpret(c, c.program, make_data(c));
+}
+
+std::vector<std::string> told(const Case& c) {
+  if (!ir::has_reports(c.program)) return {};
+  ir::Reports reports;
+  reports.most = SIZE_MAX;
+  const FloatEnvironment environment;
+  if (!interpret(c, c.program, make_data(c), &reports)) return {};
+  std::vector<std::string> out;
+  for (const ir::Reports::Entry& e : reports.entries) {
+    const auto& report = std::get<ir::Report>(e.stmt->node);
+    const uint32_t* const at = e.entry.block;
+    const std::string what = (report.failed ? "assertion failed: " : "") + ir::report_text(report, e.entry.values);
+    out.push_back(fmt::format("[{}, {}, {}] {}", at[0], at[1], at[2], what));
+  }
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 Status judge(const Case& c, const Outputs& want) {

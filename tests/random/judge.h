@@ -1,6 +1,7 @@
 // What is right: the interpreter's results, and whether a case is one whose results every back end must share.
 #pragma once
 
+#include "ir/interpreter.h"
 #include "random/random_case.h"
 
 namespace tilert::random {
@@ -8,13 +9,16 @@ namespace tilert::random {
 using Outputs = std::vector<std::vector<uint8_t>>;  // the bytes of each parameter afterwards
 
 // A program of the case's parameters interpreted over its data.
-Result<Outputs> interpret(const Case& c, const ir::Program& program, Outputs data);
+Result<Outputs> interpret(const Case& c, const ir::Program& program, Outputs data, ir::Reports* reports = nullptr);
 
 // The case interpreted; an error for what only running shows.
 Result<Outputs> reference(const Case& c);
 
 // Which elements of each output nothing is written to: those that keep either of two poisons.
 std::vector<std::vector<bool>> kept(const Case& c, const Outputs& want);
+
+// What print and assert tell in any run of the case, as conformance::Scenario has it.
+std::vector<std::string> told(const Case& c);
 
 // Whether the results depend on nothing but the program: it is valid, it gives the same when its blocks run in the
 // opposite order (no races between them), and the same with every float widened to f64 (nothing is rounded). What the
