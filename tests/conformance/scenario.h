@@ -151,6 +151,7 @@ void add_host_cases(std::vector<Case>& to);
 void add_hint_cases(std::vector<Case>& to);
 void add_fold_cases(std::vector<Case>& to);
 void add_grid_cases(std::vector<Case>& to);
+void add_persistent_cases(std::vector<Case>& to);
 void add_report_cases(std::vector<Case>& to);
 
 }  // namespace tilert::conformance
