@@ -181,6 +181,20 @@ std::map<uint32_t, std::string> places_of(const Program& program) {
   return places;
 }
 
+// How blocks come to their tiles, and whether they meet; nothing of a plain grid in its order.
+json order(const Program& program, const ir::Kernel& kernel, int64_t raster) {
+  json out = json::object();
+  if (kernel.persistent) out["persistent"] = true;
+  if (raster > 0) out["columns_together"] = raster;
+  if (kernel.tile_count != kNoBuffer) out["counted_in"] = buffer_name(program, kernel.tile_count);
+  if (kernel.cost) out["cost"] = print_expr(program, kernel.cost);
+  if (kernel.locality) out["locality"] = print_expr(program, kernel.locality);
+  for_each_stmt(kernel.body, [&](const Stmt& s) {
+    if (std::holds_alternative<GridSync>(s.node)) out["meets"] = true;
+  });
+  return out;
+}
+
 Result<json> explain_gpu(const passes::Module& module, const passes::PassContext& context, const std::vector<KernelResources>& resources) {
   const Program& program = module.program;
   TILERT_ASSIGN(const passes::Module lowered, passes::run_gpu_passes(module, context));
@@ -190,6 +204,7 @@ Result<json> explain_gpu(const passes::Module& module, const passes::PassContext
     const KernelPlan& plan = lowered.plans[k];
     one["name"] = program.kernels[k].name;
     one["grid"] = grid(program, program.kernels[k]);
+    one["order"] = order(program, program.kernels[k], plan.raster);
     one["limits"] = limits(plan, context.target, resources_of(k, resources));
     for (BufferId id : allocated(program, program.kernels[k], Scope::fragment))
       if (const auto map = plan.fragments.find(id); map != plan.fragments.end()) one["tiles"].push_back(fragment(program, id, map->second));
@@ -197,6 +212,12 @@ Result<json> explain_gpu(const passes::Module& module, const passes::PassContext
       if (const auto map = plan.shared.find(id); map != plan.shared.end()) one["tiles"].push_back(shared_tile(program, id, map->second));
     one["shared_map"] = shared_map(lowered.program, program, lowered.program.kernels[k], plan);
     one["loops"] = loops(program, program.kernels[k]);
+  }
+  for (size_t k = program.kernels.size(); k < lowered.plans.size(); ++k) {  // what passes added
+    json& one = out["kernels"][k];
+    one["name"] = lowered.program.kernels[k].name;
+    one["grid"] = grid(lowered.program, lowered.program.kernels[k]);
+    one["planner"] = lowered.program.kernels[k].planner;
   }
   return out;
 }
@@ -210,6 +231,7 @@ Result<json> explain_cpu(const passes::Module& module, const passes::PassContext
     json& one = out["kernels"][k];
     one["name"] = program.kernels[k].name;
     one["grid"] = grid(program, program.kernels[k]);
+    one["order"] = order(program, program.kernels[k], 0);
     for (const auto& [id, offset] : lowered.kernels[k].scratch) {
       const Buffer& b = lowered.module.program.buffer(id);
       int64_t bytes = dtype_bytes(b.dtype);

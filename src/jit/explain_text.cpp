@@ -99,6 +99,21 @@ void limits(std::string& out, const json& l) {
   out += "\n";
 }
 
+void order(std::string& out, const json& kernel) {
+  const auto found = kernel.find("order");
+  if (found == kernel.end() || found->empty()) return;
+  const json& o = *found;
+  const bool tiles = o.contains("persistent");
+  std::string text = tiles ? "blocks loop over the tiles" : "blocks come";
+  if (o.contains("columns_together")) text += fmt::format(", {} columns of the grid together", plain(o["columns_together"]));
+  else text += " in grid order";
+  if (o.contains("counted_in")) text += fmt::format(", as many as '{}' says", plain(o["counted_in"]));
+  if (o.contains("cost")) text += fmt::format(", or by a plan in the workspace, a tile costing {}", plain(o["cost"]));
+  if (o.contains("locality")) text += fmt::format(", of group {}", plain(o["locality"]));
+  if (o.contains("meets")) text += "; all blocks run at once and meet";
+  out += "  " + text + "\n";
+}
+
 void roles(std::string& out, const json& kernel) {
   if (const auto no = kernel.find("no_roles"); no != kernel.end()) out += fmt::format("  no roles: {}\n", plain(*no));
   const auto r = kernel.find("roles");
@@ -112,6 +127,7 @@ void roles(std::string& out, const json& kernel) {
 
 void kernel(std::string& out, const json& k) {
   out += fmt::format("kernel '{}', grid {}", plain(k["name"]), plain(k["grid"]));
+  if (k.value("planner", false)) out += ", plans tiles";
   if (k.contains("source")) {
     out += fmt::format(": {} source as it is\n", plain(k["source"]));
     return;
@@ -119,6 +135,7 @@ void kernel(std::string& out, const json& k) {
   if (k.contains("threads")) out += fmt::format(", {} threads, {} of shared memory", plain(k["threads"]), bytes_text(k["shared_bytes"].get<int64_t>()));
   if (k.contains("tile_bytes")) out += fmt::format(", {} of tiles in a thread's scratch", bytes_text(k["tile_bytes"].get<int64_t>()));
   out += "\n";
+  order(out, k);
   if (k.contains("limits")) limits(out, k["limits"]);
   roles(out, k);
   section(out, k, "hints", "hints", hint);

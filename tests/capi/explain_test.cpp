@@ -155,6 +155,34 @@ TEST(Explain, RolesTensorCopiesAndTheirRingAreThereOnHopper) {
                     HasSubstr("128 x 128 x 64 by wgmma"), Not(HasSubstr("no roles"))));
 }
 
+TEST(Explain, APersistentKernelSaysInWhichOrderItsTilesComeAndWhoCountsOrPlansThem) {
+  const auto program = [](int kind) {
+    tl::Builder b("tiles");
+    auto N = b.dim("N");
+    auto count = b.input("count", tl::i32, {1});
+    auto y = b.output("y", tl::i32, {N, N});
+    const tl::Hints hints = kind == 1 ? tl::persistent(count) : kind == 3 ? tl::Hints() : kind == 4 ? tl::Hints().raster(4) : tl::persistent();
+    b.grid({N, N}, hints, [&](tl::Index i, tl::Index j) {
+      if (kind == 2) b.tile_cost(i + j * 2, j);
+      y(j, i) = 1;
+      if (kind == 3) b.grid_sync();
+    });
+    return b.finish();
+  };
+  const auto text = [&](int kind, const char* target = "sm_80") { return explained(program(kind), target, TILERT_EXPLAIN_TEXT); };
+  EXPECT_THAT(text(0), HasSubstr("blocks loop over the tiles, 8 columns of the grid together\n"));
+  EXPECT_THAT(text(1), HasSubstr("blocks loop over the tiles in grid order, as many as 'count' says\n"));
+  EXPECT_THAT(text(2), AllOf(HasSubstr("by a plan in the workspace, a tile costing add("), HasSubstr(", of group %b"), HasSubstr(", plans tiles, 256 threads")));
+  EXPECT_THAT(text(3), HasSubstr("blocks come in grid order; all blocks run at once and meet\n"));
+  EXPECT_THAT(text(4), HasSubstr("blocks come, 4 columns of the grid together\n"));
+  EXPECT_THAT(text(2, "cpu"), HasSubstr("blocks loop over the tiles in grid order, or by a plan"));
+  const json kernels = json::parse(explained(program(2), "sm_80", TILERT_EXPLAIN_JSON))["kernels"];
+  ASSERT_EQ(kernels.size(), 2u);
+  EXPECT_EQ(kernels[0]["order"]["columns_together"], 8);
+  EXPECT_EQ(kernels[1]["planner"], true);
+  EXPECT_NE(kernels[1]["name"], "");
+}
+
 TEST(Explain, ACpuSaysWhereItsTilesLieAndThatItsBlocksRunOnOneThread) {
   EXPECT_THAT(explained(hinted(tl::threads(128)), "cpu:x86-64-v3", TILERT_EXPLAIN_TEXT),
               AllOf(HasSubstr("vectors of 8 elements"), HasSubstr("one thread of a CPU runs the whole block"), HasSubstr("sum"), HasSubstr("scratch: offset, bytes")));
