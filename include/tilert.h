@@ -261,7 +261,7 @@ TILERT_API tilert_scalar tilert_builder_scalar(tilert_builder* builder, const ch
 typedef int32_t tilert_hint_kind;
 enum {
   TILERT_HINT_THREADS = 1,       /* threads of a block: 32 to 1024, whole warps (class B: results within tolerance) */
-  TILERT_HINT_THREADS_FIXED = 2, /* the same, fixed: makes thread_id available; refused by this version */
+  TILERT_HINT_THREADS_FIXED = 2, /* the same, fixed, for all targets: makes begin_threads available */
   TILERT_HINT_MIN_BLOCKS = 3,    /* blocks per multiprocessor (class A: bit-identical, as all below but for class B) */
   TILERT_HINT_MAX_REGISTERS = 4, /* a thread's, 24 to 255: more blocks fit, the compiler may spill */
   TILERT_HINT_RASTER = 5, /* width of the groups of blocks that run together along the first grid dim: a group's blocks
@@ -837,6 +837,56 @@ TILERT_API tilert_status tilert_builder_grid_sync(tilert_builder* builder) TILER
 TILERT_API tilert_status tilert_builder_begin_if(tilert_builder* builder, tilert_expr condition) TILERT_NOEXCEPT;
 TILERT_API tilert_status tilert_builder_begin_else(tilert_builder* builder) TILERT_NOEXCEPT;
 TILERT_API tilert_status tilert_builder_end_if(tilert_builder* builder) TILERT_NOEXCEPT;
+
+/* ---- Builder: threads ------------------------------------------------------------------------ */
+
+/* A loop over the threads of the block, whose number the hint TILERT_HINT_THREADS_FIXED gives: every iteration is one thread,
+ * `thread` its number, 0 and up; 32 neighbours are a warp, on every target. Inside stands what parallel takes, and the
+ * operations below. vars and locals declared inside are a thread's own and end with the loop; a fragment of one dim with an
+ * element for each thread, used at [thread], keeps a value for the thread from one loop to the next; what stands outside as
+ * a var is the block's and can be read only.
+ * The threads run beside each other in no order: an element that one of them writes is read by another only behind a barrier
+ * that both come to. Before and after the loop, statements of the block are in order with it. thread_id is `thread` again,
+ * for helpers that have no access to it. */
+TILERT_API tilert_status tilert_builder_begin_threads(tilert_builder* builder, tilert_expr* thread) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_end_threads(tilert_builder* builder) TILERT_NOEXCEPT;
+TILERT_API tilert_expr tilert_builder_thread_id(tilert_builder* builder) TILERT_NOEXCEPT;
+
+/* Shuffles, votes and barriers are collective: all threads of a warp come to a shuffle or vote, all of the block (or those of
+ * a barrier) to sync_threads. They stand under conditions that are the same for a whole warp (of the block's barrier: the
+ * whole block), such as thread / 32 == 0 or thread < 64, and in serial loops with bounds known before the threads loop and no
+ * break or continue; anything else is refused by finish. There is no mask: all 32 lanes take part.
+ *
+ * shuffle: `value` of another thread of the same group of `width` lanes (a power of two up to 32; 0: 32): of lane `lane` modulo
+ * width (index), of `lane` lanes below (up) or above (down), or of the own lane ^ lane (xor); a thread's own value where that
+ * leaves the group. Any dtype of arithmetic. A constant lane outside 0 .. width - 1 is an error. */
+typedef int32_t tilert_shuffle;
+enum { TILERT_SHUFFLE_INDEX = 1, TILERT_SHUFFLE_UP = 2, TILERT_SHUFFLE_DOWN = 3, TILERT_SHUFFLE_XOR = 4 };
+TILERT_API tilert_expr tilert_builder_shuffle(tilert_builder* builder, tilert_shuffle kind, tilert_expr value, tilert_expr lane,
+                                              uint32_t width) TILERT_NOEXCEPT;
+
+/* Whether the predicate, a bool, holds in all or any of the warp's threads; ballot: as a uint32, a bit for each lane. */
+typedef int32_t tilert_vote;
+enum { TILERT_VOTE_ALL = 1, TILERT_VOTE_ANY = 2, TILERT_VOTE_BALLOT = 3 };
+TILERT_API tilert_expr tilert_builder_vote(tilert_builder* builder, tilert_vote kind, tilert_expr predicate) TILERT_NOEXCEPT;
+
+/* Waits for all threads of the block (barrier 0; threads is ignored), or for the warps that come to this statement, which
+ * have `threads` threads (barrier 1 to 15): what they did before is seen by all of them after. Who comes must follow from
+ * conditions on the thread's number alone; two statements of one barrier are of the same threads. */
+TILERT_API tilert_status tilert_builder_sync_threads(tilert_builder* builder, uint32_t barrier, uint32_t threads) TILERT_NOEXCEPT;
+
+/* What the thread wrote before is seen, in that scope, no later than what it writes after. */
+TILERT_API tilert_status tilert_builder_fence(tilert_builder* builder, tilert_order_scope scope) TILERT_NOEXCEPT;
+
+/* Starts a copy of `count` elements (4, 8 or 16 bytes) side by side along the last dim, from an element of a tensor parameter on
+ * to one of a shared tile of the same dtype; elements outside the tensor give 0. commit_copies makes a group of the thread's
+ * copies since the last one; wait_copies waits until at most `pending` (0 to 16) of its newest groups are under way: only
+ * then, and in other threads behind a barrier, is the destination read. What is under way at the end of the loop is waited
+ * for. Targets without such copies, and places whose alignment is not proved, copy at once. */
+TILERT_API tilert_status tilert_builder_copy_async(tilert_builder* builder, const tilert_region* source,
+                                                   const tilert_region* destination, uint32_t count) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_commit_copies(tilert_builder* builder) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_wait_copies(tilert_builder* builder, uint32_t pending) TILERT_NOEXCEPT;
 
 /* Source text of one language in the middle of a kernel, with $0, $1, ... for its operands in order: first `places` (one
  * element of a tensor or a shared tile each, or a whole var), then `values`; $$ is a dollar. "cuda": statements of C++, run by

@@ -125,6 +125,13 @@ TL_DEV void tl_mma_m16n8k8_f16(float (&d)[4], const tl_u32 (&a)[2], const tl_u32
       : "r"(a[0]), "r"(a[1]), "r"(b[0]));
 }
 
+//@ tl_mma_m16n8k16_f16_by_8
+TL_DEV void tl_mma_m16n8k16_f16_by_8(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2]) {
+  const tl_u32 a0[2] = {a[0], a[1]}, a1[2] = {a[2], a[3]}, b0[1] = {b[0]}, b1[1] = {b[1]};
+  tl_mma_m16n8k8_f16(d, a0, b0);
+  tl_mma_m16n8k8_f16(d, a1, b1);
+}
+
 //@ tl_mma_m16n8k8_bf16
 TL_DEV void tl_mma_m16n8k8_bf16(float (&d)[4], const tl_u32 (&a)[2], const tl_u32 (&b)[1]) {
   asm(
@@ -139,6 +146,17 @@ TL_DEV void tl_mma_m16n8k16_s8(int (&d)[4], const tl_u32 (&a)[2], const tl_u32 (
       "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
       : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(b[0]));
+}
+
+//@ tl_mma_m16n8k32_s8_by_16
+// Rows 0 to 7 and 8 to 15 by m8n8k16, each for both halves along K.
+TL_DEV void tl_mma_m16n8k32_s8_by_16(int (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2]) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int m = i & 1, k = i >> 1;
+    asm("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%0, %1}, {%2}, {%3}, {%0, %1};"
+        : "+r"(d[2 * m]), "+r"(d[2 * m + 1]) : "r"(a[m + 2 * k]), "r"(b[k]));
+  }
 }
 
 //@ tl_mma_m16n8k4_tf32

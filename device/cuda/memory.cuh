@@ -68,6 +68,70 @@ TL_DEV void tl_cp_async(void* dst, const void* src, int valid) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(tl_address(dst)), "l"(src), "n"(Bytes), "r"(valid) : "memory");
 }
 
+//@ tl_cache_policy
+// E 1: what is accessed leaves the L2 cache before other lines; 2: after them.
+template <int E>
+TL_DEV tl_u64 tl_cache_policy() {
+  tl_u64 policy;
+  if constexpr (E == 1) asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  else asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+
+//@ tl_cp_async_hinted
+// As tl_cp_async, with such a priority.
+template <int Bytes, int E>
+TL_DEV void tl_cp_async_hinted(void* dst, const void* src, int valid) {
+  if constexpr (Bytes == 16)
+    asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;"
+                 ::"r"(tl_address(dst)), "l"(src), "r"(valid), "l"(tl_cache_policy<E>()) : "memory");
+  else
+    asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], %2, %3, %4;"
+                 ::"r"(tl_address(dst)), "l"(src), "n"(Bytes), "r"(valid), "l"(tl_cache_policy<E>()) : "memory");
+}
+
+//@ tl_load_hinted
+// N elements of 1 to 16 bytes together from global memory, aligned to their size, with such a priority.
+template <int E, int N, class T>
+TL_DEV void tl_load_hinted(T (&dst)[N], const T* src) {
+  constexpr int bytes = N * static_cast<int>(sizeof(T));
+  const tl_u64 policy = tl_cache_policy<E>();
+  typedef typename tl_bytes<bytes>::type V;
+  V v;
+  if constexpr (bytes == 16)
+    asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(src), "l"(policy) : "memory");
+  else if constexpr (bytes == 8)
+    asm volatile("ld.global.L2::cache_hint.v2.u32 {%0, %1}, [%2], %3;" : "=r"(v.x), "=r"(v.y) : "l"(src), "l"(policy) : "memory");
+  else if constexpr (bytes == 4)
+    asm volatile("ld.global.L2::cache_hint.u32 %0, [%1], %2;" : "=r"(v) : "l"(src), "l"(policy) : "memory");
+  else if constexpr (bytes == 2)
+    asm volatile("ld.global.L2::cache_hint.u16 %0, [%1], %2;" : "=h"(v) : "l"(src), "l"(policy) : "memory");
+  else
+    v = *reinterpret_cast<const V*>(src);
+  *reinterpret_cast<V*>(dst) = v;
+}
+
+//@ tl_store_hinted
+template <int E, int N, class T>
+TL_DEV void tl_store_hinted(T* dst, const T (&src)[N]) {
+  constexpr int bytes = N * static_cast<int>(sizeof(T));
+  const tl_u64 policy = tl_cache_policy<E>();
+  typedef typename tl_bytes<bytes>::type V;
+  const V v = *reinterpret_cast<const V*>(src);
+  if constexpr (bytes == 16)
+    asm volatile("st.global.L2::cache_hint.v4.u32 [%0], {%1, %2, %3, %4}, %5;"
+                 ::"l"(dst), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "l"(policy) : "memory");
+  else if constexpr (bytes == 8)
+    asm volatile("st.global.L2::cache_hint.v2.u32 [%0], {%1, %2}, %3;" ::"l"(dst), "r"(v.x), "r"(v.y), "l"(policy) : "memory");
+  else if constexpr (bytes == 4)
+    asm volatile("st.global.L2::cache_hint.u32 [%0], %1, %2;" ::"l"(dst), "r"(v), "l"(policy) : "memory");
+  else if constexpr (bytes == 2)
+    asm volatile("st.global.L2::cache_hint.u16 [%0], %1, %2;" ::"l"(dst), "h"(v), "l"(policy) : "memory");
+  else
+    *reinterpret_cast<V*>(dst) = v;
+}
+
 //@ tl_cp_async_commit
 TL_DEV void tl_cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 

@@ -10,6 +10,27 @@ TL_DEV bool tl_any(bool predicate) { return tl_ballot(predicate) != 0; }
 //@ tl_all
 TL_DEV bool tl_all(bool predicate) { return tl_ballot(predicate) == 0xffffffffu; }
 
+//@ tl_vote
+TL_DEV void tl_vote(tl_u32 (&dst)[1], bool predicate) { dst[0] = tl_ballot(predicate); }
+
+//@ tl_shuffle_lane
+// One value of up to 8 bytes from that lane of the warp.
+template <class T>
+TL_DEV void tl_shuffle_lane(T (&dst)[1], T (&src)[1], int lane) {
+  if constexpr (sizeof(T) == 8) {
+    const tl_u64 u = tl_bits<tl_u64>(src[0]);
+    const tl_u32 lo = __shfl_sync(0xffffffffu, static_cast<tl_u32>(u), lane);
+    const tl_u32 hi = __shfl_sync(0xffffffffu, static_cast<tl_u32>(u >> 32), lane);
+    dst[0] = tl_bits<T>(static_cast<tl_u64>(hi) << 32 | lo);
+  } else if constexpr (sizeof(T) == 4) {
+    dst[0] = tl_bits<T>(__shfl_sync(0xffffffffu, tl_bits<tl_u32>(src[0]), lane));
+  } else if constexpr (sizeof(T) == 2) {
+    dst[0] = tl_bits<T>(static_cast<tl_u16>(__shfl_sync(0xffffffffu, static_cast<tl_u32>(tl_bits<tl_u16>(src[0])), lane)));
+  } else {
+    dst[0] = static_cast<T>(__shfl_sync(0xffffffffu, static_cast<tl_u32>(static_cast<int>(src[0])), lane));
+  }
+}
+
 //@ tl_named_barrier_arrive
 // Arrives and goes on; who waits for it counts these threads too.
 TL_DEV void tl_named_barrier_arrive(int id, int threads) { asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory"); }

@@ -88,6 +88,7 @@ struct Hints {
     return *this;
   }
   Hints& threads(int64_t n) { return add(TILERT_HINT_THREADS, n); }
+  Hints& threads_fixed(int64_t n) { return add(TILERT_HINT_THREADS_FIXED, n); }
   Hints& min_blocks(int64_t n) { return add(TILERT_HINT_MIN_BLOCKS, n); }
   Hints& max_registers(int64_t n) { return add(TILERT_HINT_MAX_REGISTERS, n); }
   Hints& roles_off() { return add(TILERT_HINT_ROLES, 1); }
@@ -114,6 +115,7 @@ struct Hints {
 inline Hints persistent() { return Hints().persistent(); }
 inline Hints persistent(const Tile& count) { return Hints().persistent(count); }
 inline Hints threads(int64_t n) { return Hints().threads(n); }
+inline Hints threads_fixed(int64_t n) { return Hints().threads_fixed(n); }
 
 struct TensorOptions {
   std::vector<Expr> strides_;

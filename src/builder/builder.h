@@ -90,6 +90,18 @@ class Builder {
   Code begin_else();
   Code end_if();
 
+  // Loops over threads and what threads do together (threads.cpp)
+  Code begin_threads(tilert_expr* thread);
+  Code end_threads();
+  tilert_expr thread_id();
+  tilert_expr shuffle(tilert_shuffle kind, tilert_expr value, tilert_expr lane, uint32_t width);
+  tilert_expr vote(tilert_vote kind, tilert_expr predicate);
+  Code sync_threads(uint32_t barrier, uint32_t threads);
+  Code fence(tilert_order_scope scope);
+  Code copy_async(const tilert_region* source, const tilert_region* destination, uint32_t count);
+  Code commit_copies();
+  Code wait_copies(uint32_t pending);
+
   // Single elements and source text (memory.cpp)
   tilert_expr let(tilert_expr value);
   tilert_expr load(const tilert_region* element);
@@ -139,6 +151,7 @@ class Builder {
     ir::Block body;
     std::vector<ir::VarId> vars;                                      // parallel, loops
     std::vector<int64_t> extents;                                     // parallel
+    bool threads = false;                                             // parallel: over the block's threads
     ir::For loop{ir::ForKind::serial, ir::kNoVar, nullptr, nullptr};  // serial, pipelined: all but the body
     ir::Expr condition = nullptr;                                     // then, otherwise, repeat
     ir::Block then_body;                                              // otherwise
@@ -213,6 +226,8 @@ class Builder {
   Status close(ScopeKind kind);
   Lifetime here() const;
   void append(ir::Stmt::Node node);
+  Status need_threads() const;
+  Code thread_statement(std::string_view name, const ir::ThreadOp& op);
   bool under_if(uint32_t depth) const;
   bool in_loop() const;
   bool passed_jump(uint32_t depth) const;

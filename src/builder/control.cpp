@@ -148,6 +148,7 @@ Code Builder::begin_parallel(const tilert_expr* extents, uint32_t rank, tilert_e
 Code Builder::end_parallel() {
   return run("end of parallel", [&]() -> Status {
     TILERT_TRY(close(ScopeKind::parallel));
+    if (top().threads) return make_error(Code::kInvalidProgram, "end of parallel, but the innermost open scope is threads");
     OpenScope scope = std::move(scopes_.back());
     scopes_.pop_back();
     ir::Parallel loop{std::move(scope.vars), std::move(scope.extents), std::move(scope.body), contract_};

@@ -35,7 +35,9 @@ Result<ir::Hints> Builder::hints_of(std::span<const tilert_hint> hints) const {
     if (!row->takes(hint.value))
       return make_error(Code::kInvalidArgument, "hint {} is {}: give {} to {}, a multiple of {}", row->name, hint.value, row->low,
                         row->high, row->multiple);
-    if (row->kind == ir::HintKind::threads_fixed) return refuse(Refusal::threads_fixed_);
+    if (row->kind == ir::HintKind::threads_fixed && hint.target)
+      return make_error(Code::kInvalidArgument, "hint threads_fixed is for one target: the number is part of what the kernel "
+                        "means, give it for all");
     ir::Hint made{row->kind, hint.value, (hint.flags & TILERT_HINT_MUST) != 0, {}};
     if (hint.target) {
       TILERT_ASSIGN(made.target, text(hint.target, "the hint's target"));

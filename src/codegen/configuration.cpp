@@ -16,6 +16,7 @@ json product(uint32_t ordinal, const GemmPlan& plan) {
   json out{{"operation", ordinal}, {"tile", {plan.m, plan.n, plan.k}}};
   if (plan.path == GemmPlan::Path::fma) {
     out["instruction"] = "fma";
+    if (!plan.reason.empty()) out["reason"] = plan.reason;
     return out;
   }
   out["instruction"] = plan.atom->name;

@@ -182,6 +182,32 @@ void ExprPrinter::report(const Report& n) {
   buffer(n.ring);
 }
 
+void ExprPrinter::thread_op(const ThreadOp& n) {
+  put("together ");
+  if (n.var != kNoVar) {
+    var(n.var);
+    put(" = ");
+  }
+  put(word(n.kind));
+  if (n.kind == ThreadOpKind::fence) return put(" ", word(n.scope));
+  if (n.value) {
+    put(" ");
+    expr(n.value);
+  }
+  if (n.lane) {
+    put(" by ");
+    expr(n.lane);
+  }
+  if (n.dst.buffer != kNoBuffer) {
+    put(" ");
+    access(n.dst);
+    put(" = ");
+    access(n.src);
+  }
+  if (n.number) put(" number ", n.number);
+  if (n.count) put(" count ", n.count);
+}
+
 void ExprPrinter::argument(const CallArg& arg) {
   switch (arg.kind) {
     case CallArg::Kind::value: return expr(arg.value);

@@ -37,6 +37,7 @@ class ExprPrinter : protected TextWriter {
   void combine(const Combine& c);
   void atomic(const Atomic& n);
   void report(const Report& n);
+  void thread_op(const ThreadOp& n);
   void argument(const CallArg& arg);
 
   const Program& p_;

@@ -206,7 +206,7 @@ bool Machine::compile(const Stmt& stmt, Operation& op) {
                           return !error_ && place(n.to, op.p[0]);
                         },
                         [&](const Report& n) { return compile_values(n.values, op) && compile_values(n.block, op); },
-                        [&](const GridSync&) { return true; }, [&](const Inline&) { return true; },
+                        [&](const GridSync&) { return true; }, [&](const ThreadOp&) { return true; }, [&](const Inline&) { return true; },
                         [&](const Move& n) { return place(n.dst, op.p[0]) && place(n.src, op.p[1]); },
                         [&](const Call& n) { return compile_call(n, op); },
                         [&](const Group& n) { return compile(n.body, op.first); },

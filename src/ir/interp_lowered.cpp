@@ -58,6 +58,7 @@ bool Machine::step(const Operation& op, const ir::Call& n, const Lanes& lanes) {
   if (row.kind == "barrier" || row.kind == "commit" || row.kind == "wait") return true;
   switch (n.primitive) {
     case Primitive::warp_sync:
+    case Primitive::fence:
     case Primitive::proxy_fence:
     case Primitive::mbarrier_init:
     case Primitive::mbarrier_init_fence:
@@ -68,7 +69,10 @@ bool Machine::step(const Operation& op, const ir::Call& n, const Lanes& lanes) {
     case Primitive::setmaxnreg_inc:
     case Primitive::setmaxnreg_dec: return true;
     case Primitive::grid_barrier: return meet();
-    case Primitive::cp_async: return call_cp_async(op, n, lanes);
+    case Primitive::cp_async: return call_cp_async(op, n, 1, lanes);
+    case Primitive::cp_async_hinted: return call_cp_async(op, n, 2, lanes);
+    case Primitive::load_hinted: return call_move(op, 1, 2, lanes);
+    case Primitive::store_hinted: return call_move(op, 2, 1, lanes);
     case Primitive::ldmatrix_x1: return call_ldmatrix(op, 1, false, lanes);
     case Primitive::ldmatrix_x2: return call_ldmatrix(op, 2, false, lanes);
     case Primitive::ldmatrix_x4: return call_ldmatrix(op, 4, false, lanes);
@@ -76,8 +80,10 @@ bool Machine::step(const Operation& op, const ir::Call& n, const Lanes& lanes) {
     case Primitive::ldmatrix_x2_trans: return call_ldmatrix(op, 2, true, lanes);
     case Primitive::ldmatrix_x4_trans: return call_ldmatrix(op, 4, true, lanes);
     case Primitive::stmatrix_x4: return call_stmatrix(op, 4, lanes);
+    case Primitive::mma_m16n8k16_f16_by_8:
     case Primitive::mma_m16n8k16_f16: return call_mma(op, DType::f16, 2, lanes);
     case Primitive::mma_m16n8k16_bf16: return call_mma(op, DType::bf16, 2, lanes);
+    case Primitive::mma_m16n8k32_s8_by_16:
     case Primitive::mma_m16n8k32_s8: return call_mma(op, DType::int8, 4, lanes);
     case Primitive::mma_m8n8k4_f64: return call_mma_f64(op, lanes);
     case Primitive::mma_m16n8k8_tf32: return call_mma(op, DType::tf32, 1, lanes);
@@ -85,7 +91,9 @@ bool Machine::step(const Operation& op, const ir::Call& n, const Lanes& lanes) {
     case Primitive::pack_regs: return call_pack(op, lanes);
     case Primitive::cast_pack: return call_cast_pack(op, n, lanes);
     case Primitive::store_packed: return call_store_packed(op, lanes);
-    case Primitive::shuffle_xor: return call_shuffle(op, lanes);
+    case Primitive::shuffle_xor: return call_shuffle(op, true, lanes);
+    case Primitive::shuffle_lane: return call_shuffle(op, false, lanes);
+    case Primitive::vote: return call_vote(op, lanes);
     case Primitive::redux_add: return call_redux(op, Op::add, lanes);
     case Primitive::redux_min: return call_redux(op, Op::min, lanes);
     case Primitive::redux_max: return call_redux(op, Op::max, lanes);
@@ -97,20 +105,32 @@ bool Machine::step(const Operation& op, const ir::Call& n, const Lanes& lanes) {
   }
 }
 
-// cp_async(bytes; dst, src, valid bytes): the rest of dst is zero.
-bool Machine::call_cp_async(const Operation& op, const ir::Call& call, const Lanes& lanes) {
+// cp_async(bytes; dst, src, valid bytes): the rest of dst is zero. `first`: the argument that is dst.
+bool Machine::call_cp_async(const Operation& op, const ir::Call& call, size_t first, const Lanes& lanes) {
   const std::string& text = call.args[0].text;
   int64_t bytes = 0;
   std::from_chars(text.data(), text.data() + text.size(), bytes);
-  const Place &dst = op.arguments[1].place, &src = op.arguments[2].place;
-  if ((bytes != 4 && bytes != 8 && bytes != 16) || !dst.memory || !src.memory || !op.arguments[3].value)
+  const Place &dst = op.arguments[first].place, &src = op.arguments[first + 1].place;
+  const Tape* const valid_bytes = op.arguments[first + 2].value;
+  if ((bytes != 4 && bytes != 8 && bytes != 16) || !dst.memory || !src.memory || !valid_bytes)
     return fail("cp_async is malformed", Code::kInternal);
   for (uint32_t l : lanes) {
     uint8_t line[16] = {};
-    const int64_t valid = std::min(bytes, eval_index(op.arguments[3].value, l));
+    const int64_t valid = std::min(bytes, eval_index(valid_bytes, l));
     if (valid > 0 && !get_bytes(src, l, valid / src.memory->bytes, line)) return false;
     if (!put_bytes(dst, l, bytes / dst.memory->bytes, line)) return false;
   }
+  return true;
+}
+
+bool Machine::call_move(const Operation& op, size_t dst, size_t src, const Lanes& lanes) {
+  const Place &to = op.arguments[dst].place, &from = op.arguments[src].place;
+  const int64_t count = std::max(op.arguments[dst].count, op.arguments[src].count);
+  if (!to.memory || !from.memory || to.memory->dtype != from.memory->dtype || count < 1 || count > 16)
+    return fail("a move with a priority is malformed", Code::kInternal);
+  uint8_t held[16 * 8];
+  for (uint32_t l : lanes)
+    if (!get_bytes(from, l, count, held) || !put_bytes(to, l, count, held)) return false;
   return true;
 }
 
@@ -287,8 +307,8 @@ bool Machine::call_mma_f64(const Operation& op, const Lanes& lanes) {
   return true;
 }
 
-// One element from lane ^ v of the warp.
-bool Machine::call_shuffle(const Operation& op, const Lanes& lanes) {
+// One element from lane v of the warp, or from lane ^ v.
+bool Machine::call_shuffle(const Operation& op, bool by_xor, const Lanes& lanes) {
   const Place &dst = op.arguments[0].place, &src = op.arguments[1].place;
   if (!whole_warps(lanes) || !dst.memory || !src.memory || !op.arguments[2].value ||
       dst.memory->dtype != src.memory->dtype)
@@ -298,7 +318,8 @@ bool Machine::call_shuffle(const Operation& op, const Lanes& lanes) {
   for (size_t i = 0; i < lanes.size(); ++i)
     if (!span(src, lanes[i], 1, element) || !read_at(*src.memory, element, lanes[i], held[i])) return false;
   for (size_t i = 0; i < lanes.size(); ++i) {
-    const size_t from = i / kWarp * kWarp + (i ^ static_cast<size_t>(eval(op.arguments[2].value, lanes[i]))) % kWarp;
+    const auto by = static_cast<size_t>(eval(op.arguments[2].value, lanes[i]));
+    const size_t from = i / kWarp * kWarp + (by_xor ? i ^ by : by) % kWarp;
     if (!span(dst, lanes[i], 1, element) || !write_at(*dst.memory, element, lanes[i], held[from])) return false;
   }
   return true;
@@ -319,6 +340,20 @@ bool Machine::call_redux(const Operation& op, Op by, const Lanes& lanes) {
     }
     for (size_t i = warp; i < warp + kWarp; ++i)
       if (!span(dst, lanes[i], 1, element) || !write_at(*dst.memory, element, lanes[i], total)) return false;
+  }
+  return true;
+}
+
+// A bit for each lane of the warp whose value holds.
+bool Machine::call_vote(const Operation& op, const Lanes& lanes) {
+  const Place& dst = op.arguments[0].place;
+  if (!whole_warps(lanes) || !dst.memory || !op.arguments[1].value) return fail("a vote is malformed", Code::kInternal);
+  for (size_t first = 0; first < lanes.size(); first += kWarp) {
+    uint64_t ballot = 0;
+    for (size_t l = 0; l < kWarp; ++l) ballot |= uint64_t{eval(op.arguments[1].value, lanes[first + l]) != 0} << l;
+    int64_t element;
+    for (size_t l = 0; l < kWarp; ++l)
+      if (!span(dst, lanes[first + l], 1, element) || !write_at(*dst.memory, element, lanes[first + l], ballot)) return false;
   }
   return true;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ir/interpreter_impl.h"
+#include "ir/threads.h"
 #include "ir/visit.h"
 
 namespace tilert::ir {
@@ -380,12 +381,19 @@ bool Machine::step(const Operation&, const Inline& n, const Lanes&) {
   return refuse(fmt::format("inline source for '{}' cannot be interpreted", n.target), "run the program on its device");
 }
 
+bool Machine::step(const Operation&, const ThreadOp&, const Lanes&) {
+  return fail("an operation of threads outside of a loop over threads", Code::kInternal);
+}
+
 bool Machine::step(const Operation& op, const Group&, const Lanes& lanes) { return execute(op.first, lanes); }
 
 }  // namespace interp
 
 Status interpret(const Program& program, const HostArguments& arguments, const InterpretOptions& options) {
-  return interp::Machine(program, arguments, options).run();
+  if (!has_threads(program)) return interp::Machine(program, arguments, options).run();
+  Program parted = clone(program);
+  part_threads(parted);
+  return interp::Machine(parted, arguments, options).run();
 }
 
 }  // namespace tilert::ir

@@ -102,6 +102,7 @@ class Machine {
   bool step(const Operation& op, const Let&, const Lanes&);
   bool step(const Operation& op, const Store&, const Lanes&);
   bool step(const Operation& op, const Inline&, const Lanes&);
+  bool step(const Operation& op, const ThreadOp&, const Lanes&);
 
   // interp_grid.cpp: blocks that meet
   class Meeting;
@@ -180,7 +181,8 @@ class Machine {
   // interp_lowered.cpp
   bool step(const Operation& op, const Move&, const Lanes&);
   bool step(const Operation& op, const ir::Call&, const Lanes&);
-  bool call_cp_async(const Operation& op, const ir::Call& call, const Lanes& lanes);
+  bool call_cp_async(const Operation& op, const ir::Call& call, size_t first, const Lanes& lanes);
+  bool call_move(const Operation& op, size_t dst, size_t src, const Lanes& lanes);
   bool call_ldmatrix(const Operation& op, int matrices, bool transposed, const Lanes& lanes);
   bool call_stmatrix(const Operation& op, int matrices, const Lanes& lanes);
   bool call_pack(const Operation& op, const Lanes& lanes);
@@ -189,7 +191,8 @@ class Machine {
   bool call_mma(const Operation& op, DType input, int k, const Lanes& lanes);
   bool call_mma_f64(const Operation& op, const Lanes& lanes);
   bool call_red(const Operation& op, const Lanes& lanes);
-  bool call_shuffle(const Operation& op, const Lanes& lanes);
+  bool call_shuffle(const Operation& op, bool by_xor, const Lanes& lanes);
+  bool call_vote(const Operation& op, const Lanes& lanes);
   bool call_redux(const Operation& op, Op by, const Lanes& lanes);
   bool get_bytes(const Place& p, uint32_t lane, int64_t count, uint8_t* out);
   bool put_bytes(const Place& p, uint32_t lane, int64_t count, const uint8_t* in);

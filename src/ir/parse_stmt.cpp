@@ -1,4 +1,4 @@
-// Statements of .tir.
+// Statements of .tir; tile operations are in parse_tile.cpp.
 #include "ir/parser_impl.h"
 
 namespace tilert::ir {
@@ -52,7 +52,8 @@ Stmt::Node Parser::node(int depth) {
   if (s_.accept("pick")) return pick();
   if (s_.accept("sort")) return sort();
   if (s_.accept("reinterpret")) return reinterpret();
-  if (s_.accept("parallel")) return parallel(depth);
+  if (s_.accept("parallel")) return parallel(depth, false);
+  if (s_.accept("threads")) return parallel(depth, true);
   if (s_.accept("for")) return loop(depth);
   if (s_.accept("if")) return conditional(depth);
   if (s_.accept("while")) return while_loop(depth);
@@ -62,6 +63,7 @@ Stmt::Node Parser::node(int depth) {
   if (s_.accept("atomic")) return atomic();
   if (s_.accept("grid_sync")) return GridSync{};
   if (s_.is("print") || s_.is("assert")) return report();
+  if (s_.accept("together")) return thread_op();
   if (s_.accept("let")) return let();
   if (s_.accept("store")) {
     Store n;
@@ -80,8 +82,8 @@ Stmt::Node Parser::node(int depth) {
     return n;
   }
   s_.fail(
-      "a statement (alloc, copy, fill, gemm, reduce, fold, scan, pick, sort, reinterpret, parallel, for, if, while, break, "
-      "continue, return, let, store, atomic, print, assert, inline, move, call, group) or '}'");
+      "a statement (alloc, copy, fill, gemm, reduce, fold, scan, pick, sort, reinterpret, parallel, threads, for, if, while, break, "
+      "continue, return, let, store, atomic, together, print, assert, inline, move, call, group) or '}'");
   return Alloc{0};
 }
 
@@ -111,133 +113,9 @@ Access Parser::access() {
   return a;
 }
 
-Stmt::Node Parser::copy() {
-  Copy n;
-  n.src = region();
-  arrow();
-  n.dst = region();
-  while (!s_.failed()) {
-    if (s_.accept("safe"))
-      n.safe = expr();
-    else if (s_.accept("valid"))
-      n.valid = exprs(true);
-    else if (s_.accept("prefer"))
-      n.prefer = choice<CopyPrefer>("any, tma, async or sync");
-    else if (s_.accept("must"))
-      n.must = true;
-    else if (s_.accept("evict"))
-      n.eviction = choice<Eviction>("normal, first or last");
-    else
-      break;
-  }
-  return n;
-}
-
-Stmt::Node Parser::gemm() {
-  Gemm n;
-  n.a = region();
-  s_.expect(",");
-  n.b = region();
-  s_.expect(",");
-  n.c = region();
-  n.accumulate = p_.arena->boolean(true);
-  while (!s_.failed()) {
-    if (s_.accept("trans_a"))
-      n.trans_a = true;
-    else if (s_.accept("trans_b"))
-      n.trans_b = true;
-    else if (s_.accept("tf32"))
-      n.tf32 = true;
-    else if (s_.accept("accumulate"))
-      n.accumulate = expr();
-    else if (s_.accept("split"))
-      n.split = choice<WarpSplit>("automatic, rows, columns or square");
-    else
-      break;
-  }
-  return n;
-}
-
-Stmt::Node Parser::reduce() {
-  Reduce n;
-  n.op =
-      choice<ReduceOp>("a reduction (sum, prod, max, min, max_nan, min_nan, absmax, abssum, bit_and, bit_or, bit_xor)");
-  along(n, &Parser::region, "the reduced dim's number");
-  n.accumulate = s_.accept("accumulate");
-  return n;
-}
-
-std::vector<Region> Parser::regions() {
-  std::vector<Region> list;
-  s_.expect("[");
-  while (!s_.failed() && !s_.is("]")) {
-    list.push_back(region());
-    if (!s_.accept(",")) break;
-  }
-  s_.expect("]");
-  return list;
-}
-
-Combine Parser::combine() {
-  Combine c;
-  s_.expect("by");
-  for (std::vector<VarId>* side : {&c.left, &c.right}) {
-    s_.expect("(");
-    while (!s_.failed() && !s_.is(")")) {
-      side->push_back(var());
-      if (!s_.accept(",")) break;
-    }
-    s_.expect(")");
-  }
-  s_.expect("=");
-  c.result = exprs(false);
-  s_.expect("from");
-  c.identity = exprs(false);
-  return c;
-}
-
-Stmt::Node Parser::fold() {
-  Fold n;
-  along(n, &Parser::regions, "the folded dim's number");
-  n.accumulate = s_.accept("accumulate");
-  n.combine = combine();
-  return n;
-}
-
-Stmt::Node Parser::scan() {
-  Scan n;
-  along(n, &Parser::regions, "the scanned dim's number");
-  n.reverse = s_.accept("reverse");
-  n.exclusive = s_.accept("exclusive");
-  n.combine = combine();
-  return n;
-}
-
-Stmt::Node Parser::pick() {
-  Pick n;
-  along(n, &Parser::region, "the dim's number");
-  n.least = s_.accept("least");
-  return n;
-}
-
-Stmt::Node Parser::sort() {
-  Sort n;
-  along(n, &Parser::region, "the sorted dim's number");
-  n.descending = s_.accept("descending");
-  if (s_.accept("index")) n.index = region();
-  return n;
-}
-
-Stmt::Node Parser::reinterpret() {
-  Reinterpret n;
-  n.src = region();
-  arrow();
-  n.dst = region();
-  return n;
-}
-
-Stmt::Node Parser::parallel(int depth) {
+Stmt::Node Parser::parallel(int depth, bool threads) {
   Parallel n;
+  n.threads = threads;
   s_.expect("(");
   while (!s_.failed() && !s_.is(")")) {
     n.vars.push_back(var());
@@ -307,6 +185,28 @@ Stmt::Node Parser::report() {
   n.block = exprs(false);
   if (s_.accept("id")) n.id = static_cast<uint32_t>(std::max(narrow("a report's id"), 0));
   if (s_.accept("ring")) n.ring = buffer_reference();
+  return n;
+}
+
+Stmt::Node Parser::thread_op() {
+  ThreadOp n{};
+  if (s_.kind() == Token::variable) {
+    n.var = var();
+    s_.expect("=");
+  }
+  n.kind = choice<ThreadOpKind>(
+      "an operation of threads (shuffle, shuffle_up, shuffle_down, shuffle_xor, all, any, ballot, sync, fence, copy, commit, wait)");
+  if (n.kind == ThreadOpKind::fence) n.scope = choice<MemoryScope>("device, block or system");
+  if (n.kind <= ThreadOpKind::ballot) {
+    n.value = expr();
+    if (s_.accept("by")) n.lane = expr();
+  } else if (n.kind == ThreadOpKind::copy) {
+    n.dst = access();
+    s_.expect("=");
+    n.src = access();
+  }
+  if (s_.accept("number")) n.number = integer("a width, the number of a barrier or of groups");
+  n.count = s_.accept("count") ? integer("a number of threads or elements") : 0;
   return n;
 }
 

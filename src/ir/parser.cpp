@@ -1,4 +1,4 @@
-// The parser: declarations here, statements in parse_stmt.cpp, expressions in parse_expr.cpp.
+// The parser: declarations here, statements in parse_stmt.cpp and parse_tile.cpp, expressions in parse_expr.cpp.
 #include "ir/parser.h"
 
 #include "ir/parser_impl.h"

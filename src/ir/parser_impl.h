@@ -1,4 +1,4 @@
-// The parser's class; only parser.cpp, parse_stmt.cpp and parse_expr.cpp include it. Every function returns something
+// The parser's class; only parser.cpp and parse_*.cpp include it. Every function returns something
 // harmless once the scanner has failed, and every loop ends then.
 #pragma once
 
@@ -75,7 +75,7 @@ class Parser {
   Expr converted(Op op, int depth);
   std::vector<Expr> exprs(bool may_be_null);
 
-  // statements (parse_stmt.cpp)
+  // statements (parse_stmt.cpp, parse_tile.cpp)
   Block block(int depth);
   StmtPtr stmt(int depth);
   Stmt::Node node(int depth);
@@ -98,12 +98,13 @@ class Parser {
   Stmt::Node pick();
   Stmt::Node sort();
   Stmt::Node reinterpret();
-  Stmt::Node parallel(int depth);
+  Stmt::Node parallel(int depth, bool threads);
   Stmt::Node loop(int depth);
   Stmt::Node conditional(int depth);
   Stmt::Node while_loop(int depth);
   Stmt::Node atomic();
   Stmt::Node report();
+  Stmt::Node thread_op();
   Stmt::Node let();
   Stmt::Node inline_source();
   Stmt::Node move();

@@ -139,6 +139,12 @@ void each_other_part(N& n, V& v) {
     each_expr_part(n.values, v);
     each_expr_part(n.block, v);
     if (n.ring != kNoBuffer) v.alloc(n.ring);
+  } else if constexpr (kIs<N, ThreadOp>) {
+    if (n.value) v.expr(n.value);
+    if (n.lane) v.expr(n.lane);
+    if (n.src.buffer != kNoBuffer) v.access(n.src, kRead);
+    if (n.dst.buffer != kNoBuffer) v.access(n.dst, kWrite);
+    if (n.var != kNoVar) v.define(n.var);
   } else if constexpr (kIs<N, Inline>) {
     for (auto& operand : n.operands) {
       if (auto* e = std::get_if<Expr>(&operand)) {

@@ -298,7 +298,7 @@ class Printer : ExprPrinter {
     region(n.dst);
   }
   void body(const Parallel& n) {
-    put("parallel (");
+    put(n.threads ? "threads (" : "parallel (");
     for (size_t i = 0; i < n.vars.size(); ++i) {
       if (i) put(", ");
       var(n.vars[i]);
@@ -323,9 +323,7 @@ class Printer : ExprPrinter {
     put("if ");
     expr(n.condition);
     block(n.then_body);
-    if (n.else_body.empty()) return;
-    put(" else");
-    block(n.else_body);
+    if (!n.else_body.empty()) put(" else"), block(n.else_body);
   }
   void body(const While& n) {
     put("while");
@@ -338,6 +336,7 @@ class Printer : ExprPrinter {
   void body(const Atomic& n) { atomic(n); }
   void body(const GridSync&) { put("grid_sync"); }
   void body(const Report& n) { report(n); }
+  void body(const ThreadOp& n) { thread_op(n); }
   void body(const Let& n) {
     put("let ");
     var(n.var);

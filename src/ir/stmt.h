@@ -129,6 +129,7 @@ struct Parallel {
   std::vector<int64_t> extents;
   Block body;                   // Let, Store, If, serial For, Alloc of var and local
   bool contract = true;         // multiply-adds may be fused, by our own pass only
+  bool threads = false;         // the points are the block's threads: one extent, their fixed number; may hold ThreadOps
 };
 
 enum class ForKind : uint8_t { serial, unrolled, pipelined };
@@ -175,6 +176,20 @@ struct Atomic {
   VarId old = kNoVar;       // a let variable; kNoVar: nobody asks
   MemoryOrder order = MemoryOrder::relaxed;
   MemoryScope scope = MemoryScope::device;
+};
+
+// What a thread of a Parallel over threads does with others, or beside the loop's order. Shuffles and votes are of all
+// threads of a warp, sync is of all of the block or of the warps that come to it: these are collective.
+enum class ThreadOpKind : uint8_t { shuffle, shuffle_up, shuffle_down, shuffle_xor, all, any, ballot, sync, fence, copy, commit, wait };
+struct ThreadOp {
+  ThreadOpKind kind;
+  VarId var = kNoVar;       // what shuffles and votes give
+  Expr value = nullptr;     // shuffled; voted on (bool)
+  Expr lane = nullptr;      // index; of shuffles: the source, or how far it is
+  int64_t number = 0;       // width of a shuffle; barrier of sync, 0: of the block; groups that wait leaves under way
+  int64_t count = 0;        // threads that meet at a sync that is not of the block; elements of copy
+  MemoryScope scope = MemoryScope::device;  // of fence
+  Access dst{}, src{};      // copy: the first of `count` neighbours in a shared tile and in a tensor
 };
 
 // A loop with its condition evaluated before each trip, after the statements of `head`, whose lets the body sees.
@@ -246,7 +261,7 @@ struct Group {
 
 struct Stmt {
   using Node = std::variant<Alloc, Copy, Fill, Gemm, Reduce, Fold, Scan, Pick, Sort, Reinterpret, Parallel, For, If, While, Jump, Let,
-                            Store, Atomic, GridSync, Report, Inline, Move, Call, Group>;
+                            Store, Atomic, ThreadOp, GridSync, Report, Inline, Move, Call, Group>;
   Node node;
   uint32_t ordinal = 0;    // of the tile operation it comes from; unique in the program
   uint32_t location = 0;   // index into Program::locations; 0 = unknown

@@ -233,6 +233,8 @@ bool Verifier::hints(const Hints& hints) {
 
 bool Verifier::kernel(const Kernel& k) {
   kernel_ = k.name;
+  in_kernel_ = &k;
+  barriers_.clear();
   current_ = nullptr;
   if (k.grid.empty() || k.grid.size() > 3)
     return fail(fmt::format("a grid has 1 to 3 extents, this one {}", k.grid.size()));

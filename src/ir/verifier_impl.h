@@ -2,6 +2,7 @@
 // found.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ class Verifier {
  private:
   // Which points of the enclosing Parallel a value depends on: a bit per variable.
   using Dependence = uint32_t;
+  static constexpr Dependence kLane = 1u << 31;    // in a loop over threads: may differ among the threads of a warp
+  static constexpr Dependence kInside = 1u << 30;  // a let made inside it
 
   // declarations (verifier.cpp)
   bool declarations();
@@ -74,6 +77,16 @@ class Verifier {
   bool check(const Atomic& n);
   bool check(const GridSync& n);
   bool check(const Report& n);
+  // verify_threads.cpp
+  bool check(const ThreadOp& n);
+  bool check_threads(const Parallel& n, const Kernel& k);
+  bool loop_of_threads(const For& n);
+  bool collective(const ThreadOp& n);
+  bool named_barrier(const ThreadOp& n);
+  bool shuffle(const ThreadOp& n);
+  bool async_elements(const ThreadOp& n);
+  Dependence dependence_in_threads(Expr e) const;
+  Dependence made_inside() const { return parallel_ && parallel_->threads ? kInside : 0; }
   bool check(const Let& n);
   bool check(const Store& n);
   bool check(const Inline& n);
@@ -125,6 +138,11 @@ class Verifier {
   std::vector<char> private_;  // allocated inside the Parallel
   Dependence under_ = 0;       // of the conditions around, or passed on the way
   int loops_ = 0;              // around, within the Parallel where there is one
+  // In a loop over threads: conditions around and whether they hold, while loops around, who meets at which barrier.
+  std::vector<std::pair<Expr, bool>> conditions_;
+  int whiles_ = 0;
+  std::map<int64_t, uint32_t> barriers_;
+  const Kernel* in_kernel_ = nullptr;
 };
 
 }  // namespace tilert::ir

@@ -19,6 +19,7 @@ bool Verifier::check(const For& n) {
   if (n.stages < 0 || n.stages > 64)
     return fail(fmt::format("{} stages; 0 leaves the choice to the compiler, 64 is the limit", n.stages));
   if (parallel_ && n.kind == ForKind::pipelined) return fail("a pipelined loop inside parallel; use a serial one");
+  if (!loop_of_threads(n)) return false;
   if (!define(n.var, VarKind::loop, dependence(n.begin) | dependence(n.end))) return false;
   const std::vector<char> before = written_;
   note_loop_writes(n.body);
@@ -37,10 +38,13 @@ bool Verifier::check(const If& n) {
   const Dependence under = under_;
   under_ |= dependence(n.condition);
   const std::vector<char> before = written_;
+  conditions_.emplace_back(n.condition, true);
   if (!block(n.then_body)) return false;
   const std::vector<char> then = written_;
   written_ = before;
+  conditions_.back().second = false;
   if (!block(n.else_body)) return false;
+  conditions_.pop_back();
   for (size_t b = 0; b < then.size(); ++b) written_[b] |= then[b];
   // Who gets past a jump is who met the conditions around it.
   bool jumps = false;
@@ -56,9 +60,11 @@ bool Verifier::check(const While& n) {
   note_loop_writes(n.body);
   const Dependence under = under_;
   ++loops_;
+  ++whiles_;
   if (!statements(n.head) || !expr(n.condition, DType::boolean, "the condition of while")) return false;
   under_ |= dependence(n.condition);
   if (!block(n.body)) return false;
+  --whiles_;
   --loops_;
   under_ = under;
   defined_ = defined;

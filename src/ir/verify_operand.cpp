@@ -61,6 +61,7 @@ bool Verifier::define(VarId v, VarKind kind, Dependence dependence) {
 }
 
 Verifier::Dependence Verifier::dependence(Expr e) const {
+  if (parallel_ && parallel_->threads) return dependence_in_threads(e);
   Dependence all = 0;
   for_each_node(e, [&](Expr n) {
     if (n->is_variable() && n->var() < depends_.size()) all |= depends_[n->var()];

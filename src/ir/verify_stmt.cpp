@@ -233,15 +233,20 @@ bool Verifier::check(const Parallel& n) {
     if (n.extents[i] > kMaxElements / points)
       return fail(fmt::format("parallel over more than {} points", kMaxElements));
     points *= n.extents[i];
-    if (!define(n.vars[i], VarKind::loop, Dependence{1} << i)) return false;
+    if (!define(n.vars[i], VarKind::loop, Dependence{1} << i | (n.threads ? kLane : 0))) return false;
   }
+  if (n.threads && !check_threads(n, *in_kernel_)) return false;
   parallel_ = &n;
+  const int whiles = std::exchange(whiles_, 0);
+  auto conditions = std::exchange(conditions_, {});
   const Dependence under = std::exchange(under_, 0);
   const int loops = std::exchange(loops_, 0);  // a point leaves none of the block's
   const bool good = block(n.body);
   parallel_ = nullptr;
   under_ = under;
   loops_ = loops;
+  whiles_ = whiles;
+  conditions_ = std::move(conditions);
   for (VarId v : n.vars) defined_[v] = 0;
   return good;
 }
@@ -249,7 +254,7 @@ bool Verifier::check(const Parallel& n) {
 bool Verifier::check(const Let& n) {
   if (n.var >= p_.vars.size()) return fail("a let defines no variable");
   const DType dtype = p_.vars[n.var].dtype;
-  if (n.value) return expr(n.value, dtype, "the value of a let") && define(n.var, VarKind::let, dependence(n.value));
+  if (n.value) return expr(n.value, dtype, "the value of a let") && define(n.var, VarKind::let, dependence(n.value) | made_inside());
   if (!access(n.read, "load")) return false;
   if (p_.buffers[n.read.buffer].dtype != dtype)
     return fail(fmt::format("load: {} holds {}, {} was expected", name(n.read.buffer),
@@ -257,7 +262,7 @@ bool Verifier::check(const Let& n) {
   if (!reads(n.read.buffer)) return false;
   // What private storage holds may come from any point's own values.
   const Dependence all = private_[n.read.buffer] ? ~Dependence{0} : dependence(n.read.indices);
-  return define(n.var, VarKind::let, all);
+  return define(n.var, VarKind::let, all | made_inside());
 }
 
 bool Verifier::check(const Store& n) {
@@ -271,6 +276,10 @@ bool Verifier::check(const Store& n) {
 // the point, as far as conditions around do not.
 bool Verifier::injective(const Access& a) {
   if (!parallel_ || private_[storage_of(p_, a.buffer)]) return true;
+  const Scope scope = p_.buffers[a.buffer].scope;
+  if (parallel_->threads && (scope == Scope::scalar || scope == Scope::local))
+    return fail(fmt::format("store to {} in a loop over threads: it is the block's; declare it inside, or use a fragment with an "
+                            "element for each thread", name(a.buffer)));
   const Dependence known = dependence(a.indices) | under_;
   for (size_t i = 0; i < parallel_->vars.size(); ++i)
     if (parallel_->extents[i] > 1 && !(known >> i & 1))

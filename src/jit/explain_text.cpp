@@ -42,6 +42,7 @@ std::string product(const json& p) {
   std::string out = fmt::format("{}: {} by {}", operation(p), plain(p["tile"]), plain(p["instruction"]));
   for (const char* over : {"warps", "warpgroups"})
     if (p.contains(over)) out += fmt::format(", {} {}", plain(p[over]), over);
+  if (p.contains("reason")) out += ": " + plain(p["reason"]);
   return out;
 }
 

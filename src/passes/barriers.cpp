@@ -65,6 +65,8 @@ class Inserter {
         Block else_body = walk(branch->else_body, other);
         state.merge(other);
         out.push_back(make_stmt(If{branch->condition, std::move(then_body), std::move(else_body)}, s->ordinal, s->location));
+      } else if (const auto* threads = std::get_if<Group>(&s->node); threads && synchronizes(threads->body)) {
+        walk_threads(s, *threads, state, out);
       } else {
         const Effects effects = effects_of(*s);
         before(effects, state, out);
@@ -117,6 +119,37 @@ class Inserter {
     return make_stmt(std::move(result), s->ordinal, s->location);
   }
 
+  // A loop over threads has its own barriers between its parts: what stands before it meets the first part, what stands
+  // behind it the last.
+  static bool synchronizes(const Block& body) {
+    for (const StmtPtr& s : body)
+      if (const auto* c = std::get_if<Call>(&s->node); c && c->primitive == Primitive::barrier) return true;
+    return false;
+  }
+  void walk_threads(const StmtPtr& s, const Group& group, State& state, Block& out) const {
+    std::vector<Group> parts(1);
+    for (const StmtPtr& inner : group.body) {
+      if (synchronizes({inner})) parts.emplace_back();
+      else parts.back().body.push_back(inner);
+    }
+    const auto effects = [&](const Group& part) {
+      Effects e = effects_of(*make_stmt(part, s->ordinal));
+      e.writes.merge(e.async);  // waited for before the end, or behind a barrier
+      e.async.clear();
+      return e;
+    };
+    before(effects(parts.front()), state, out);
+    State last;
+    last.flying = state.flying;
+    for (const Group& part : parts) {
+      const Effects e = effects(part);
+      clear(last);
+      apply(e, last);
+    }
+    state = last;
+    out.push_back(s);
+  }
+
   // Leaf groups contain no barriers and are one unit; control flow that holds groups is walked.
   static bool has_groups(const Block& block) {
     bool found = false;
@@ -157,11 +190,20 @@ class Inserter {
     Block one{std::make_shared<const Stmt>(root)};
     for_each_stmt(one, add);
     // A ring's copy that threads make themselves is kept apart from its readers as an asynchronous one is.
+    if (const auto* group = std::get_if<Group>(&root.node); group && waits_for_all(group->body)) {
+      effects.writes.merge(effects.async);
+      effects.async.clear();
+    }
     if (std::holds_alternative<Group>(root.node) && ahead_.count(root.ordinal)) {
       effects.async.merge(effects.writes);
       effects.writes.clear();
     }
     return effects;
+  }
+
+  static bool waits_for_all(const Block& body) {
+    const auto* c = body.empty() ? nullptr : std::get_if<Call>(&body.back()->node);
+    return c && c->primitive == Primitive::cp_async_wait && c->args[0].text == "0";
   }
 
   void call_effects(const Call& c, Effects& effects) const {

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "arith/build.h"
+#include "ir/threads.h"
 #include "ir/visit.h"
 #include "passes/contract.h"
 #include "passes/cpu_lowering.h"
@@ -164,6 +165,7 @@ Status CpuLowering::lower(const StmtPtr& stmt, Out& out) {
           [&](const Scan&) { return refused("a scan, which expand makes into loops,"); },
           [&](const Pick&) { return refused("a pick, which expand makes into loops,"); },
           [&](const Sort&) { return refused("a sort, which expand makes into loops,"); },
+          [&](const ThreadOp&) { return refused("an operation of threads, which part_threads makes into loops,"); },
           [&](const Move&) { return refused("a register move"); },
           [&](const Call&) { return refused("a device primitive"); },
       },
@@ -292,6 +294,7 @@ BufferId add_state(Program& program, size_t index, int64_t tile_bytes) {
 
 Result<CpuProgram> cpu_lower(Module module, const PassContext& context, int lanes) {
   TILERT_ASSIGN(Module taken, take_hints(std::move(module), context));
+  ir::part_threads(taken.program);
   TILERT_ASSIGN(Module counted, persist(std::move(taken), context));
   TILERT_ASSIGN(Module expanded, expand(std::move(counted), context));
   TILERT_ASSIGN(Module structured, structure(std::move(expanded), context));

@@ -13,6 +13,7 @@ struct ElementBounds {
   ir::BufferId buffer = ir::kNoBuffer;
   std::vector<ir::Expr> valid;
   ir::Expr safe = nullptr;
+  ir::Eviction eviction = ir::Eviction::normal;  // of the accesses of `buffer`
 };
 
 class ElementWise {
@@ -22,6 +23,7 @@ class ElementWise {
   Status run();
   // The widest vectors that all its contiguous memory accesses allow, whatever the map; 1 if there are none.
   int64_t widest();
+  bool hinted() const { return hinted_; }    // some access carries the eviction priority, after run
   int64_t vector() const { return vector_; }  // elements that its memory accesses move at once, after run
 
  private:
@@ -50,6 +52,7 @@ class ElementWise {
   std::vector<ir::Expr> values(const std::vector<ir::Expr>& exprs);
   ir::Expr bounds_condition(const ir::Access& access, const std::vector<ir::Expr>& indices);
   ir::Expr safe_value(const ir::Access& access);
+  void move_vector(ir::Access dst, ir::Access src);
   void load_vectors();
   void store_vectors();
   void block(const ir::Block& body);
@@ -57,6 +60,13 @@ class ElementWise {
   ir::Access fragment_access(const ir::Access& access);
   void let(const ir::Stmt* s, const ir::Let& l);
   void store(const ir::Stmt* s, const ir::Store& st);
+  // lower_threads.cpp
+  void thread_op(const ir::ThreadOp& n);
+  void shuffle(const ir::ThreadOp& n);
+  void vote(const ir::ThreadOp& n);
+  void copy_elements(const ir::ThreadOp& n);
+  bool copies_whole(const ir::ThreadOp& n) const;
+  void wait_for_copies();
   // lower_early.cpp
   void find_early();
   bool is_late(const std::vector<ir::Expr>& indices) const;
@@ -84,6 +94,7 @@ class ElementWise {
   Vector* vector_of(const ir::Stmt* s);
   std::vector<Vector> vectors_;                    // reads and writes moved as vectors, in program order
   int64_t vector_ = 1;
+  bool hinted_ = false;
   bool once_ = false;                              // only the first of the threads that hold copies runs the body
   std::set<ir::VarId> defined_, late_;             // variables of the body; those that no vector's place may use
   std::vector<const ir::Let*> early_;              // the others, in order

@@ -209,7 +209,8 @@ Result<Module> expand(Module module, const PassContext& context) {
   for (const Kernel& kernel : module.program.kernels)
     for_each_stmt(kernel.body, [&](const Stmt& s) { next = std::max(next, s.ordinal + 1); });
   for (Kernel& kernel : module.program.kernels) {
-    const auto asked = static_cast<int>(hint_of(kernel, HintKind::threads));
+    const int64_t fixed = hint_of(kernel, HintKind::threads_fixed);
+    const auto asked = static_cast<int>(fixed ? fixed : hint_of(kernel, HintKind::threads));
     const int threads = context.target.is_cpu() ? 1 : asked ? asked : 128;
     kernel.body = rewrite_block(kernel.body, [&](const StmtPtr& s) -> Block {
       Expansion expansion(module.program, *s, threads, next);

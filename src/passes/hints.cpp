@@ -69,6 +69,7 @@ std::string why_not_on_cpu(const HintOutcome& h) {
     case HintKind::cluster:
     case HintKind::split_k: return h.asked == 1 ? "" : "blocks of a CPU run on their own";
     case HintKind::pdl: return h.asked == 0 ? "" : "a launch on a CPU runs to completion";
+    case HintKind::threads_fixed: return "";  // a loop over threads has that many points
     case HintKind::raster: return "a CPU's blocks go to its threads in grid order";
     case HintKind::min_blocks:
     case HintKind::max_registers: return "registers of a CPU are not shared among blocks";
@@ -100,6 +101,14 @@ std::string why_not_prefer(const HintOutcome& h, const KernelPlan& plan) {
   return reason;
 }
 
+std::string why_not_evict(const HintOutcome& h, const KernelPlan& plan, const Target& target) {
+  const auto copy = plan.copies.find(h.ordinal);
+  if (copy != plan.copies.end() && copy->second.hinted) return "";
+  if (!target.has(Feature::cache_hint)) return fmt::format("{} has no {}", target.text, feature_text(Feature::cache_hint));
+  if (copy != plan.copies.end() && copy->second.engine == CopyPlan::Engine::tensor) return "the tensor copy engine carries no priority here";
+  return "its elements of global memory go one by one, or there are none";
+}
+
 std::string why_not_split(const HintOutcome& h, const KernelPlan& plan) {
   const auto gemm = plan.gemms.find(h.ordinal);
   if (gemm == plan.gemms.end() || gemm->second.path == GemmPlan::Path::fma) return "no matrix instruction takes it: threads split it evenly";
@@ -113,7 +122,7 @@ std::string why_not_on_gpu(const HintOutcome& h, const KernelPlan& plan, const K
   switch (h.of) {
     case Of::stages: return why_not_stages(h, plan);
     case Of::prefer: return why_not_prefer(h, plan);
-    case Of::eviction: return "copies of this version carry no eviction priority";
+    case Of::eviction: return why_not_evict(h, plan, target);
     case Of::split: return why_not_split(h, plan);
     case Of::layout: return plan.not_placed.count(h.tile) ? plan.not_placed.at(h.tile) : "";
     case Of::kernel: break;
@@ -121,6 +130,7 @@ std::string why_not_on_gpu(const HintOutcome& h, const KernelPlan& plan, const K
   const int64_t threads = plan.threads + (plan.roles.on ? 128 : 0);
   switch (h.kind) {
     case HintKind::threads:
+      if (hint_of(kernel, HintKind::threads_fixed)) return plan.threads == h.asked ? "" : "its number of threads is fixed";
       return plan.threads == h.asked ? "" : fmt::format("{} consumer warpgroups have {} threads", plan.roles.consumers, plan.threads);
     case HintKind::min_blocks: return plan.min_blocks >= h.asked ? "" : "more blocks than a multiprocessor has threads for";
     case HintKind::max_registers:
@@ -135,7 +145,7 @@ std::string why_not_on_gpu(const HintOutcome& h, const KernelPlan& plan, const K
     case HintKind::cluster: return h.asked == 1 ? "" : "no copy of this version is multicast: each block copies for itself";
     case HintKind::pdl: return h.asked == 0 ? "" : "launches of this version follow the stream's order";
     case HintKind::split_k: return h.asked == 1 ? "" : "products of this version are not split along K";
-    case HintKind::threads_fixed: return "threads are not fixed in this version";
+    case HintKind::threads_fixed: return "";
   }
   return "this version does not know it";
 }

@@ -34,6 +34,7 @@ class Inference {
       if (a && program_.buffer(a->buffer).scope == Scope::fragment) fragments_.push_back(a->buffer);
     });
     demand_accumulators();
+    place_threads(kernel_, plan_);
     do {
       while (propagate()) {
       }

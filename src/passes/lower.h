@@ -18,6 +18,10 @@ Result<Module> lower(Module module, const PassContext& context);
 // Whether a loop's body holds an atomic operation that orders what stands around it.
 bool is_ordered(const ir::Block& body);
 
+// A point of a loop over threads is the thread of its number.
+FragmentMap threads_map(int64_t threads);
+void place_threads(const ir::Kernel& kernel, KernelPlan& plan);
+
 // Arguments of primitives.
 ir::CallArg value_arg(ir::Expr e);
 ir::CallArg address_arg(ir::Access at);
@@ -88,6 +92,8 @@ class Lower {
   int64_t shared_vector_width(ir::BufferId tile) const;  // elements along the innermost dim
   bool same_memory(ir::BufferId a, ir::BufferId b) const;  // or may be
   void move(ir::Access dst, ir::Access src, int64_t count);  // in accesses of at most 16 bytes
+  // The same between registers and global memory, as accesses with a priority in caches.
+  void move_hinted(const ir::Access& dst, const ir::Access& src, int64_t count, ir::Eviction eviction);
   void call(ir::Primitive primitive, std::vector<ir::CallArg> args) { emit(ir::Call{primitive, std::move(args)}); }
   // A fragment to a row-major flat buffer and back.
   void spill(ir::BufferId fragment, ir::BufferId flat);

@@ -80,6 +80,16 @@ FragmentMap Lower::loop_map(const Parallel& loop) {
                                              : blocked_map(loop.extents, plan_.threads, vector_width(*this, loop), warp);
 }
 
+// One side is registers; the other, where it is the tensor that the copy has a priority for, is accessed with that.
+void ElementWise::move_vector(Access dst, Access src) {
+  const BufferId memory = low_.program().buffer(dst.buffer).scope == Scope::registers ? src.buffer : dst.buffer;
+  const bool packed = dtype_is_packed(low_.program().buffer(memory).dtype);
+  const Eviction eviction = bounds_.buffer == memory && !packed ? bounds_.eviction : Eviction::normal;
+  if (eviction == Eviction::normal || !low_.context().target.has(Feature::cache_hint)) return low_.move(dst, src, vector_);
+  hinted_ = true;
+  low_.move_hinted(dst, src, vector_, eviction);
+}
+
 Status Lower::copy(const Stmt& s, const Copy& c) {
   if (plan_.partial.count(c.src.buffer)) {
     Copy whole = c;
@@ -93,6 +103,7 @@ Status Lower::copy(const Stmt& s, const Copy& c) {
   bounds.buffer = src.scope == Scope::global ? c.src.buffer : dst.scope == Scope::global ? c.dst.buffer : kNoBuffer;
   bounds.valid = c.valid;
   bounds.safe = c.safe;
+  bounds.eviction = c.eviction;
   const bool by_fragment = loop.fragment != kNoBuffer && !writes_own_storage(program(), loop.loop);
   const FragmentMap map = by_fragment ? fragment_map(loop.fragment) : loop_map(loop.loop);
   if (src.scope == Scope::shared && dst.scope == Scope::shared && same_memory(c.src.buffer, c.dst.buffer)) {
@@ -111,7 +122,7 @@ Status Lower::copy(const Stmt& s, const Copy& c) {
   ElementWise moved(*this, loop.loop, map, comment("copy"), bounds);
   TILERT_TRY(moved.run());
   const int64_t most = std::max(dtype_bytes(src.dtype), dtype_bytes(dst.dtype));
-  plan_.copies[s.ordinal] = {CopyPlan::Engine::registers, std::min<int64_t>(16, moved.vector() * most)};
+  plan_.copies[s.ordinal] = {CopyPlan::Engine::registers, std::min<int64_t>(16, moved.vector() * most), moved.hinted()};
   return {};
 }
 
@@ -139,6 +150,7 @@ Status Lower::fill(const Stmt&, const Fill& f) {
 }
 
 Status Lower::parallel(const Stmt& s, const Parallel& loop) {
+  if (loop.threads) return ElementWise(*this, loop, threads_map(plan_.threads), comment("threads"), {}).run();
   const auto planned = plan_.loops.find(s.ordinal);
   const bool by_plan = planned != plan_.loops.end() && !writes_own_storage(program(), loop);
   const FragmentMap map = by_plan ? planned->second : loop_map(loop);
@@ -170,7 +182,8 @@ Status Lower::async_copy(const Stmt& s, const Copy& c) {
   chunks.back() /= width;
   const FragmentMap map = blocked_map(chunks, plan_.threads, 1, context_.target.warp_size);
   const Access from = std::get<Let>(loop.body[0]->node).read, to = std::get<Store>(loop.body[1]->node).to;
-  plan_.copies[s.ordinal] = {CopyPlan::Engine::asynchronous, width * size};
+  const bool hinted = c.eviction != Eviction::normal && context_.target.has(Feature::cache_hint);
+  plan_.copies[s.ordinal] = {CopyPlan::Engine::asynchronous, width * size, hinted};
   group(comment("copy, asynchronous"), [&] {
     unrolled(map.registers(), [&](Expr step) {
       std::unordered_map<VarId, Expr> env;
@@ -188,8 +201,10 @@ Status Lower::async_copy(const Stmt& s, const Copy& c) {
       const Expr within = inside(c.src.buffer, source, valid);
       const Expr bytes = within ? arith::select(arena(), within, index(width * size), index(0)) : index(width * size);
       when(covered, [&] {
-        call(Primitive::cp_async, {text_arg(std::to_string(width * size)), address_arg(shared_access(c.dst.buffer, target)),
-                                   address_arg(global_access(c.src.buffer, source)), value_arg(simplify(bytes))});
+        std::vector<CallArg> arguments{text_arg(std::to_string(width * size)), address_arg(shared_access(c.dst.buffer, target)),
+                                       address_arg(global_access(c.src.buffer, source)), value_arg(simplify(bytes))};
+        if (hinted) arguments.insert(arguments.begin() + 1, text_arg(std::to_string(static_cast<int>(c.eviction))));
+        call(hinted ? Primitive::cp_async_hinted : Primitive::cp_async, std::move(arguments));
       });
     });
   });

@@ -29,7 +29,10 @@ Status ElementWise::run() {
   plan_vectors();
   const bool ordered = is_ordered(loop_.body);
   if (ordered) low_.block_barrier();
-  low_.group(comment_, [&] { loop_over_registers(); });
+  low_.group(comment_, [&] {
+    loop_over_registers();
+    if (loop_.threads) wait_for_copies();
+  });
   if (ordered) low_.block_barrier();
   reload_written();
   return {};
@@ -210,6 +213,10 @@ void ElementWise::loop_over_registers() {
 
 void ElementWise::set_coordinates(Expr reg) {
   register_ = reg;
+  if (loop_.threads) {
+    env_[loop_.vars[0]] = low_.thread();
+    return;
+  }
   for (size_t d = 0; d < loop_.vars.size(); ++d) env_[loop_.vars[d]] = low_.coordinate(map_, static_cast<int>(d), reg);
 }
 
@@ -254,11 +261,11 @@ void ElementWise::load_vectors() {
     if (condition) {
       condition = low_.simplify(condition);
       const Expr safe = safe_value(access);
-      Block moves = low_.collect([&] { low_.move({box, {low_.index(0)}}, at, vector_); });
+      Block moves = low_.collect([&] { move_vector({box, {low_.index(0)}}, at); });
       Block fills = low_.collect([&] { low_.unrolled(vector_, [&](Expr u) { low_.store({box, {u}}, safe); }); });
       low_.emit(If{condition, std::move(moves), std::move(fills)});
     } else {
-      low_.move({box, {low_.index(0)}}, at, vector_);
+      move_vector({box, {low_.index(0)}}, at);
     }
   }
 }
@@ -273,7 +280,7 @@ void ElementWise::store_vectors() {
     low_.when(condition, [&] {
       const Access at = low_.memory_access(to.buffer, indices);
       if (const auto* added = std::get_if<Atomic>(&stmt->node)) add_vector(*added, at, box);
-      else low_.move(at, {box, {low_.index(0)}}, vector_);
+      else move_vector(at, {box, {low_.index(0)}});
     });
   }
 }
@@ -289,6 +296,7 @@ void ElementWise::statement(const StmtPtr& s) {
                  [&](const Store& st) { store(s.get(), st); },
                  [&](const Atomic& a) { atomic(s.get(), a); },
                  [&](const Report& r) { report(r); },
+                 [&](const ThreadOp& n) { thread_op(n); },
                  [&](const While& w) {
                    While inner;
                    inner.head = low_.collect([&] { block(w.head); });

@@ -59,6 +59,18 @@ void Lower::move(Access dst, Access src, int64_t count) {
   }
 }
 
+void Lower::move_hinted(const Access& dst, const Access& src, int64_t count, Eviction eviction) {
+  const int size = dtype_bytes(program().buffer(dst.buffer).dtype);
+  const int64_t chunk = std::min<int64_t>(count, 16 / size);
+  const bool loads = program().buffer(src.buffer).scope == Scope::global;
+  const auto at = [&](const Access& a, int64_t i) { return simplify(arith::add(arena(), a.indices[0], i)); };
+  const CallArg priority = text_arg(std::to_string(static_cast<int>(eviction)));
+  for (int64_t i = 0; i < count; i += chunk) {
+    if (loads) call(Primitive::load_hinted, {priority, registers_arg(dst.buffer, at(dst, i), chunk), address_arg({src.buffer, {at(src, i)}})});
+    else call(Primitive::store_hinted, {priority, address_arg({dst.buffer, {at(dst, i)}}), registers_arg(src.buffer, at(src, i), chunk)});
+  }
+}
+
 void Lower::spill(BufferId fragment, BufferId flat) {
   const FragmentMap map = fragment_map(fragment);
   group(comment("fragment to shared memory"), [&] {

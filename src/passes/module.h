@@ -28,6 +28,7 @@ struct GemmPlan {
   int warps_m = 1, warps_n = 1;             // mma: warp grid; wgmma: warpgroups along m
   int64_t m = 0, n = 0, k = 0;              // of the tile, unpadded
   bool a_ldmatrix = false, b_ldmatrix = false;  // read from its tile step by step: by ldmatrix; f64 by plain loads
+  std::string reason;               // fma: why no matrix instruction
 };
 
 // A tensor copy engine's view of a global tensor: innermost dim first, in elements.
@@ -75,6 +76,7 @@ struct HintOutcome {
 struct CopyPlan {
   enum class Engine : uint8_t { registers, asynchronous, tensor } engine = Engine::registers;
   int64_t bytes = 0;  // of one access of a thread; tensor: of a box
+  bool hinted = false;  // its accesses of global memory carry the eviction priority that was asked for
 };
 
 // A fragment that changes hands through shared memory, for whom and why.

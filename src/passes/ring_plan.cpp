@@ -80,6 +80,7 @@ LoopFacts collect(const For& loop) {
     if (const auto* let = std::get_if<Let>(&s.node)) facts.defined.insert(let->var);
     if (const auto* inner = std::get_if<For>(&s.node)) facts.defined.insert(inner->var);
     if (const auto* atomic = std::get_if<Atomic>(&s.node)) facts.defined.insert(atomic->old);
+    if (const auto* op = std::get_if<ThreadOp>(&s.node)) facts.defined.insert(op->var);
   });
   return facts;
 }

@@ -47,6 +47,7 @@ class RolePlanner {
     if (!plan_.roles.reason.empty()) return plan_.roles.reason;  // tried, and given up
     if (!context_.target.has(Feature::wgmma) || !context_.target.has(Feature::tma)) return "no warpgroup products on this target";
     if (hint_of(kernel_, HintKind::roles) == 1) return "the program asks for no roles";
+    if (hint_of(kernel_, HintKind::threads_fixed)) return "its number of threads is fixed: none are left for a producer";
     if (orders_blocks(kernel_.body)) return "it waits for other blocks, which copies that run ahead would not";
     const Stmt* loop_stmt = nullptr;
     for (const StmtPtr& s : body_) {

@@ -153,7 +153,10 @@ Result<GemmPlan> plan_gemm(const Program& program, const Kernel& kernel, const P
     plan.atom = atom;
     break;
   }
-  if (plan.path == GemmPlan::Path::fma) return plan;
+  if (plan.path == GemmPlan::Path::fma) {
+    plan.reason = fmt::format("{} has no matrix instruction of {} into {}", context.target.text, dtype_text(operand), dtype_text(result));
+    return plan;
+  }
   const WarpGrid grid = warp_grid(program, gemm, *plan.atom, plan, threads / 32, wants_rows(kernel, gemm));
   plan.warps_m = static_cast<int>(grid.m);
   plan.warps_n = static_cast<int>(grid.n);
@@ -204,7 +207,7 @@ Result<Module> select(Module module, const PassContext& context) {
     const Kernel& kernel = module.program.kernels[k];
     KernelPlan& plan = module.plans[k];
     const auto all = products(kernel);
-    const int64_t asked = hint_of(kernel, HintKind::threads);
+    const int64_t fixed = hint_of(kernel, HintKind::threads_fixed), asked = fixed ? fixed : hint_of(kernel, HintKind::threads);
     plan.threads = asked > 0 ? static_cast<int>(asked) : recommend_threads(module.program, kernel, all);
     if (plan.threads % context.target.warp_size != 0 || plan.threads > context.target.max_threads_per_block)
       return refusal(fmt::format("kernel '{}': {} threads a block", kernel.name, plan.threads),

@@ -70,7 +70,7 @@ constexpr int64_t kKib = 1024, kMib = 1024 * 1024;
 constexpr int64_t kCpuArenaBytes = 16 * kMib;  // scratch of one worker: far above any tile that fits its caches
 constexpr int64_t kCpuDefaultThreads = 8;
 
-// "sm_75": a GPU of before the table's first row.
+// "sm_70": a GPU of before the table's first row.
 bool is_older_gpu(std::string_view text) {
   int number = 0;
   if (!text.starts_with("sm_")) return false;

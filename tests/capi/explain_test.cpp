@@ -67,14 +67,16 @@ json outcome(const json& kernel, const std::string& hint) {
 TEST(Explain, EveryHintHasItsOutcomeAndWhatWasNotTakenItsReason) {
   const auto program = hinted(tl::threads(64).min_blocks(2).max_registers(96).raster(4).cluster(2).pdl().split_k(4).roles_off().consumers(1));
   const json kernel = json::parse(explained(program, "sm_80", TILERT_EXPLAIN_JSON))["kernels"][0];
-  for (const char* taken : {"threads 64", "min_blocks 2", "max_registers 96", "raster 4", "roles 1", "stages 3"})
+  for (const char* taken : {"threads 64", "min_blocks 2", "max_registers 96", "raster 4", "roles 1", "stages 3", "evict last"})
     EXPECT_EQ(outcome(kernel, taken)["taken"], true) << taken << outcome(kernel, taken);
   const std::pair<const char*, const char*> left[] = {{"cluster 2", "multicast"},   {"pdl 1", "stream"},        {"split_k 4", "along K"},
-                                                      {"consumers 1", "no roles"}, {"prefer tma", "roles"}, {"evict last", "priority"}};
+                                                      {"consumers 1", "no roles"}, {"prefer tma", "roles"}};
   for (const auto& [hint, reason] : left) {
     EXPECT_EQ(outcome(kernel, hint)["taken"], false) << hint;
     EXPECT_THAT(outcome(kernel, hint)["reason"].dump(), HasSubstr(reason)) << hint;
   }
+  const json turing = json::parse(explained(program, "sm_75", TILERT_EXPLAIN_JSON))["kernels"][0];
+  EXPECT_THAT(outcome(turing, "evict last")["reason"].dump(), HasSubstr("sm_75 has no eviction priorities"));
   EXPECT_EQ(kernel["hints"].size(), 12u);
   EXPECT_EQ(kernel["threads"], 64);
 }

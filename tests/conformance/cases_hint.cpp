@@ -115,11 +115,37 @@ Scenario places_before_the_loop(const Values& v) {
   return s;
 }
 
+// 60. Copies that ask for a priority in caches, whole rows and ragged ones, in and out, of accesses of every width.
+Scenario priorities(const Values& v) {
+  const tl::DType dtype = v.dtype();
+  const auto priority = static_cast<uint32_t>(v["priority"]);
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto M = b.dim("M"), N = b.dim("N", tl::DimOptions().divisible(v["divisor"]));
+    auto x = b.input("x", dtype, {M, N}), y = b.output("y", dtype, {M, N}), z = b.output("z", dtype, {M, N});
+    b.grid({tl::ceildiv(N, 64), tl::ceildiv(M, 16)}, [&](tl::Index j, tl::Index i) {
+      auto t = b.fragment(dtype, {16, 64});
+      auto tile = b.shared(dtype, {16, 64});
+      b.copy(x(i * 16, j * 64), t, tl::CopyOptions().eviction(priority));
+      b.copy(t, y(i * 16, j * 64), tl::CopyOptions().eviction(3 - priority));
+      b.copy(x(i * 16, j * 64), tile, tl::CopyOptions().eviction(3 - priority));
+      b.copy(tile, z(i * 16, j * 64), tl::CopyOptions().eviction(priority));
+    });
+  });
+  const int64_t d = v["divisor"];
+  for (const auto& [m, n] : {std::pair<int64_t, int64_t>{16, 64}, {33, 7 * d}, {1, 80}}) {
+    const Reals x = pattern(dtype, static_cast<size_t>(m * n));
+    s.launch({m, n}).input(dtype, x).output(dtype, exactly(x)).output(dtype, exactly(x));
+  }
+  return s;
+}
+
 }  // namespace
 
 void add_hint_cases(std::vector<Case>& to) {
   to.push_back({"60", "raster", {{"X", {1, 5, 13}}, {"Y", {1, 7}}, {"width", {1, 3, 4, 64}}}, raster});
   to.push_back({"60", "hints", {{"registers", {168, 255}}}, hints});
+  to.push_back({"60", "priorities", {dtypes({tl::f16, tl::f32, tl::i8, tl::i64}), {"priority", {1, 2}}, {"divisor", {1, 2, 8, 16}}}, priorities});
   to.push_back({"61", "must_be_met", {{"what", {0, 1, 2}}}, must_be_met});
   to.push_back({"62", "places_before_the_loop", {{"trips", {0, 1, 5}}, {"stages", {2, 4}}}, places_before_the_loop});
 }

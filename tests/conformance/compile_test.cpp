@@ -22,7 +22,7 @@ void PrintTo(const Part& part, std::ostream* out) { *out << part.target << " par
 
 std::vector<Part> parts() {
   std::vector<Part> out;
-  for (const char* target : {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"})
+  for (const char* target : {"sm_75", "sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"})
     for (int shard = 0; shard < kShards; ++shard) out.push_back({target, shard});
   return out;
 }

@@ -77,6 +77,26 @@ TEST_P(Emulated, GivesWhatTheCasesSay) {
   RecordProperty("seconds", std::to_string(seconds));
 }
 
+// A sample for a GPU without asynchronous copies and with smaller matrix instructions.
+TEST(Gpu, ASampleGivesWhatTheCasesSayOnAnEmulatedTuring) {
+  constexpr int kTuring = 6;
+  std::string why_not;
+  const std::unique_ptr<Machine> machine = Machine::open(Backend::emulated, why_not, kTuring);
+  ASSERT_TRUE(machine) << why_not;
+  ASSERT_TRUE(machine->emulator()->set_schedules(kOne));
+  machine->emulator()->set_races(0);
+  std::vector<Trial> trials = sampled_trials();
+  for (const Trial& trial : emulated_trials())
+    if (trial.row->number == "40" || trial.row->name == "block_sum") trials.push_back(trial);
+  std::erase_if(trials, [](const Trial& trial) { return trial.row->heavy; });
+  for (const Trial& trial : trials) machine->prepare_ahead(trial.row->make(trial.values));
+  EXPECT_EQ(machine->emulator()->compile_pending(), 0);
+  for (const Trial& trial : trials) {
+    const Outcome outcome = machine->run(trial.row->make(trial.values));
+    EXPECT_TRUE(outcome.ok) << trial.text() << ":\n" << outcome.message;
+  }
+}
+
 std::string emulated_part_name(const testing::TestParamInfo<EmulatedPart>& info) {
   return std::string(info.param.races ? "races" : "outcomes") + "_part_" + std::to_string(info.param.shard);
 }

@@ -144,6 +144,8 @@ void add_pipeline_cases(std::vector<Case>& to);
 void add_order_cases(std::vector<Case>& to);
 void add_atomic_cases(std::vector<Case>& to);
 void add_control_cases(std::vector<Case>& to);
+void add_thread_cases(std::vector<Case>& to);
+void add_thread_misuse_cases(std::vector<Case>& to);
 void add_indexed_cases(std::vector<Case>& to);
 void add_view_cases(std::vector<Case>& to);
 void add_layout_cases(std::vector<Case>& to);

@@ -19,6 +19,10 @@ TL_KERNEL(64, 1) k(int* out, const int* in, tl_u32* word) {
   tl_u64* const bar = reinterpret_cast<tl_u64*>(tl_arena + 0);
   out[0] = static_cast<int>(tl_ballot(in[tl_thread()] > 3));
   out[1] = tl_any(in[tl_thread()] > 4) + tl_all(in[0] < 3);
+  tl_u32 votes[1], from_lane[1];
+  tl_vote(votes, in[tl_thread()] > 5);
+  tl_shuffle_lane(from_lane, votes, out[0] & 31);
+  out[2] = static_cast<int>(from_lane[0]);
   tl_named_barrier_arrive(2, 64);
   tl_mbarrier_init(bar, 3);
   tl_cp_async<16>(tl_arena + 64, in, 16);

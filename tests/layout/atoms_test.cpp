@@ -51,10 +51,12 @@ struct Expected {
 
 const Expected kExpected[] = {
     {"mma_m16n8k16_f16", a_16x16_16bit, b_16x8_16bit, c_16x8, 8, 4, 4},
+    {"mma_m16n8k16_f16_by_8", a_16x16_16bit, b_16x8_16bit, c_16x8, 8, 4, 4},
     {"mma_m16n8k16_bf16", a_16x16_16bit, b_16x8_16bit, c_16x8, 8, 4, 4},
     {"mma_m16n8k8_f16", a_16x8_16bit, b_8x8_16bit, c_16x8, 4, 2, 4},
     {"mma_m16n8k8_tf32", a_16x8_tf32, b_8x8_tf32, c_16x8, 4, 2, 4},
     {"mma_m16n8k32_s8", a_16x32_8bit, b_32x8_8bit, c_16x8, 16, 8, 4},
+    {"mma_m16n8k32_s8_by_16", a_16x32_8bit, b_32x8_8bit, c_16x8, 16, 8, 4},
     {"mma_m16n8k16_s8", a_16x16_8bit, b_16x8_8bit, c_16x8, 8, 4, 4},
     {"mma_m8n8k4_f64", a_8x4_64bit, b_4x8_64bit, c_8x8, 1, 1, 2},
     {"mma_m8n8k16_s8", a_8x16_8bit, b_16x8_8bit, c_8x8, 4, 4, 2},
@@ -149,6 +151,9 @@ TEST(Atoms, EachTargetGetsItsOwnBestFirst) {
     auto found = atoms_for(*parse_target(text), a, a, c);
     return found.empty() ? std::string_view("none") : found[0]->name;
   };
+  EXPECT_EQ(best("sm_75", DType::f16, DType::f32), "mma_m16n8k16_f16_by_8");
+  EXPECT_EQ(best("sm_75", DType::int8, DType::int32), "mma_m16n8k32_s8_by_16");
+  EXPECT_EQ(best("sm_75", DType::bf16, DType::f32), "none");
   EXPECT_EQ(best("sm_80", DType::f16, DType::f32), "mma_m16n8k16_f16");
   EXPECT_EQ(best("sm_86", DType::bf16, DType::f32), "mma_m16n8k16_bf16");
   EXPECT_EQ(best("sm_89", DType::int8, DType::int32), "mma_m16n8k32_s8");

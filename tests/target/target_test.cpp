@@ -31,6 +31,9 @@ TEST(Target, HopperRowHasItsFiguresAndInstructions) {
 }
 
 TEST(Target, FeaturesAppearWithTheirGeneration) {
+  EXPECT_TRUE(target("sm_75").has(Feature::mma_f16));
+  EXPECT_FALSE(target("sm_75").has(Feature::cp_async));
+  EXPECT_FALSE(target("sm_75").has(Feature::mma_bf16));
   EXPECT_TRUE(target("sm_80").has(Feature::cp_async));
   EXPECT_FALSE(target("sm_89").has(Feature::tma));
   EXPECT_FALSE(target("sm_90").has(Feature::wgmma));
@@ -67,14 +70,14 @@ TEST(Target, UnknownTextsAreUnsupportedAndNameWhatIsKnown) {
 }
 
 TEST(Target, AnOlderGpuIsRefusedByNameWithTheFirstSupportedOne) {
-  for (const char* text : {"sm_75", "sm_70", "sm_61"}) {
+  for (const char* text : {"sm_72", "sm_70", "sm_61"}) {
     auto parsed = parse_target(text);
     ASSERT_FALSE(parsed) << text;
     EXPECT_EQ(parsed.error().code, Code::kUnsupported);
-    EXPECT_NE(parsed.error().message.find(std::string("'") + text + "' is older than sm_80"), std::string::npos);
+    EXPECT_NE(parsed.error().message.find(std::string("'") + text + "' is older than sm_75"), std::string::npos);
     EXPECT_NE(parsed.error().message.find("sm_90a"), std::string::npos);
   }
-  EXPECT_EQ(parse_target("sm_75x").error().message.find("older"), std::string::npos);
+  EXPECT_EQ(parse_target("sm_72x").error().message.find("older"), std::string::npos);
 }
 
 TEST(DeviceClass, TextRoundTripsAndAnythingElseIsRefused) {

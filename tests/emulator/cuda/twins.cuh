@@ -110,6 +110,34 @@ TL_DEV void tl_cp_async(void* dst, const void* src, int valid, int line = __buil
   tlemu_cp_async(dst, src, Bytes, valid, line);
 }
 
+//@ tl_cache_policy
+template <int E>
+TL_DEV tl_u64 tl_cache_policy() {
+  static_assert(E == 1 || E == 2, "tl_cache_policy: 1 or 2");
+  return static_cast<tl_u64>(E);
+}
+
+//@ tl_cp_async_hinted
+template <int Bytes, int E>
+TL_DEV void tl_cp_async_hinted(void* dst, const void* src, int valid, int line = __builtin_LINE()) {
+  static_assert(E == 1 || E == 2, "tl_cp_async_hinted: 1 or 2");
+  tl_cp_async<Bytes>(dst, src, valid, line);
+}
+
+//@ tl_load_hinted
+template <int E, int N, class T>
+TL_DEV void tl_load_hinted(T (&dst)[N], const T* src, int line = __builtin_LINE()) {
+  static_assert(E == 1 || E == 2, "tl_load_hinted: 1 or 2");
+  tl_move<N>(dst, src, line);
+}
+
+//@ tl_store_hinted
+template <int E, int N, class T>
+TL_DEV void tl_store_hinted(T* dst, const T (&src)[N], int line = __builtin_LINE()) {
+  static_assert(E == 1 || E == 2, "tl_store_hinted: 1 or 2");
+  tl_move<N>(dst, src, line);
+}
+
 //@ tl_cp_async_commit
 TL_DEV void tl_cp_async_commit(int line = __builtin_LINE()) { tlemu_cp_async_commit(line); }
 

@@ -71,6 +71,18 @@ TL_DEV void tl_mma_m16n8k16_s8(int (&d)[4], const tl_u32 (&a)[2], const tl_u32 (
   tlemu_mma(tlemu_m16n8k16_s8, d, a, b, line);
 }
 
+//@ tl_mma_m16n8k32_s8_by_16
+TL_DEV void tl_mma_m16n8k32_s8_by_16(int (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2], int line = __builtin_LINE()) {
+  tlemu_mma(tlemu_m16n8k32_s8_by_16, d, a, b, line);
+}
+
+//@ tl_mma_m16n8k16_f16_by_8
+TL_DEV void tl_mma_m16n8k16_f16_by_8(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2], int line = __builtin_LINE()) {
+  const tl_u32 a0[2] = {a[0], a[1]}, a1[2] = {a[2], a[3]}, b0[1] = {b[0]}, b1[1] = {b[1]};
+  tlemu_mma(tlemu_m16n8k8_f16, d, a0, b0, line);
+  tlemu_mma(tlemu_m16n8k8_f16, d, a1, b1, line);
+}
+
 //@ tl_mma_m16n8k4_tf32
 TL_DEV void tl_mma_m16n8k4_tf32(float (&d)[4], const tl_u32 (&a)[2], const tl_u32 (&b)[1], int line = __builtin_LINE()) {
   tlemu_mma(tlemu_m16n8k4_tf32, d, a, b, line);

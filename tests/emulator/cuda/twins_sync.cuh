@@ -9,6 +9,15 @@ TL_DEV bool tl_any(bool predicate, int line = __builtin_LINE()) { return tl_ball
 //@ tl_all
 TL_DEV bool tl_all(bool predicate, int line = __builtin_LINE()) { return tl_ballot(predicate, line) == 0xffffffffu; }
 
+//@ tl_vote
+TL_DEV void tl_vote(tl_u32 (&dst)[1], bool predicate, int line = __builtin_LINE()) { dst[0] = tl_ballot(predicate, line); }
+
+//@ tl_shuffle_lane
+template <class T>
+TL_DEV void tl_shuffle_lane(T (&dst)[1], T (&src)[1], int lane, int line = __builtin_LINE()) {
+  dst[0] = tl_shuffle_bits<T>(src[0], lane ^ (tl_thread() & 31), line);
+}
+
 //@ tl_named_barrier_arrive
 TL_DEV void tl_named_barrier_arrive(int id, int threads, int line = __builtin_LINE()) { tlemu_named_barrier_arrive(id, threads, line); }
 

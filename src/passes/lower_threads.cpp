@@ -1,0 +1,126 @@
+// Loops over threads: a point is the thread of its number, and its operations with other threads are primitives. What they
+// mean without threads is in ir/threads.cpp.
+#include "ir/threads.h"
+
+#include <fmt/format.h>
+
+#include "arith/build.h"
+#include "ir/visit.h"
+#include "passes/element_wise.h"
+
+namespace tilert::passes {
+
+using namespace ir;
+
+FragmentMap threads_map(int64_t threads) {
+  return FragmentMap({threads}, {{Place::lane, kWarpLanes, 0, 1}, {Place::warp, threads / kWarpLanes, 0, kWarpLanes}});
+}
+
+void place_threads(const Kernel& kernel, KernelPlan& plan) {
+  for_each_stmt(kernel.body, [&](const Stmt& s) {
+    const auto* loop = std::get_if<Parallel>(&s.node);
+    if (loop && loop->threads) plan.loops.emplace(s.ordinal, threads_map(plan.threads));
+  });
+}
+
+// Copies that are still under way when the loop ends are waited for: what stands behind it sees them.
+void ElementWise::wait_for_copies() {
+  bool copies = false;
+  for_each_stmt(loop_.body, [&](const Stmt& s) {
+    const auto* op = std::get_if<ThreadOp>(&s.node);
+    copies |= op && op->kind == ThreadOpKind::copy;
+  });
+  if (!copies || !low_.context().target.has(Feature::cp_async)) return;
+  low_.call(Primitive::cp_async_commit, {});
+  low_.call(Primitive::cp_async_wait, {text_arg("0")});
+}
+
+void ElementWise::thread_op(const ThreadOp& n) {
+  const bool async = low_.context().target.has(Feature::cp_async);
+  switch (n.kind) {
+    case ThreadOpKind::shuffle:
+    case ThreadOpKind::shuffle_up:
+    case ThreadOpKind::shuffle_down:
+    case ThreadOpKind::shuffle_xor: return shuffle(n);
+    case ThreadOpKind::all:
+    case ThreadOpKind::any:
+    case ThreadOpKind::ballot: return vote(n);
+    case ThreadOpKind::sync:
+      if (n.number == 0) return low_.call(Primitive::barrier, {});
+      return low_.call(Primitive::named_barrier, {value_arg(low_.index(n.number)), value_arg(low_.index(n.count))});
+    case ThreadOpKind::fence: {
+      const char* const scope = n.scope == MemoryScope::block ? "0" : n.scope == MemoryScope::device ? "1" : "2";
+      return low_.call(Primitive::fence, {text_arg(scope)});
+    }
+    case ThreadOpKind::copy: return copy_elements(n);
+    case ThreadOpKind::commit:
+      if (async) low_.call(Primitive::cp_async_commit, {});
+      return;
+    case ThreadOpKind::wait:
+      if (async) low_.call(Primitive::cp_async_wait, {text_arg(std::to_string(n.number))});
+      return;
+  }
+}
+
+// An index travels as int64.
+void ElementWise::shuffle(const ThreadOp& n) {
+  const bool is_index = n.value->dtype == DType::index;
+  const DType dtype = is_index ? DType::int64 : n.value->dtype;
+  const BufferId sent = low_.registers(dtype, 1, "sent"), got = low_.registers(dtype, 1, "got");
+  low_.store({sent, {low_.index(0)}}, is_index ? low_.arena().cast(value(n.value), DType::int64) : value(n.value));
+  const bool within = n.kind == ThreadOpKind::shuffle_xor && n.lane->is_constant();  // never leaves its group
+  const Expr lane = within ? n.lane : value(arith::mod(low_.arena(), shuffle_source(low_.arena(), n, low_.thread()), kWarpLanes));
+  low_.call(within ? Primitive::shuffle_xor : Primitive::shuffle_lane,
+            {registers_arg(got, low_.index(0), 1), registers_arg(sent, low_.index(0), 1), value_arg(lane)});
+  const Access result{got, {low_.index(0)}};
+  if (is_index) low_.emit(Let{n.var, low_.arena().cast(low_.read(result, "got"), DType::index), {}});
+  else low_.emit(Let{n.var, nullptr, result});
+}
+
+void ElementWise::vote(const ThreadOp& n) {
+  const BufferId ballot = low_.registers(DType::uint32, 1, "ballot");
+  low_.call(Primitive::vote, {registers_arg(ballot, low_.index(0), 1), value_arg(value(n.value))});
+  low_.emit(Let{n.var, vote_result(low_.arena(), n.kind, low_.read({ballot, {low_.index(0)}}, "ballot")), {}});
+}
+
+// Whether the copy's elements lie on a multiple of their bytes on both sides, so that one instruction takes them.
+bool ElementWise::copies_whole(const ThreadOp& n) const {
+  const Buffer &src = low_.program().buffer(n.src.buffer), &dst = low_.program().buffer(n.dst.buffer);
+  const auto multiple = [&](Expr e) { return low_.facts().range(low_.simplify(e)).multiple_of(n.count); };
+  if (src.alignment % (n.count * dtype_bytes(src.dtype)) != 0 || low_.shared_vector_width(n.dst.buffer) < n.count) return false;
+  if (!src.strides.back()->is_constant() || src.strides.back()->as_int() != 1 || !dst.shape.back()->is_constant()) return false;
+  if (dst.shape.back()->as_int() % n.count != 0) return false;
+  const std::unordered_map<VarId, Expr>& env = env_;
+  const auto at = [&](const Access& a) { return multiple(substitute(low_.arena(), a.indices.back(), env)); };
+  for (size_t d = 0; d + 1 < src.strides.size(); ++d)
+    if (!multiple(src.strides[d])) return false;
+  return at(n.src) && at(n.dst);
+}
+
+// Past registers where the target can and alignment is proved; else element by element, at once.
+void ElementWise::copy_elements(const ThreadOp& n) {
+  Arena& arena = low_.arena();
+  const Buffer src = low_.program().buffer(n.src.buffer);
+  const auto from = values(n.src.indices), to = values(n.dst.indices);
+  if (low_.context().target.has(Feature::cp_async) && copies_whole(n)) {
+    const int64_t size = dtype_bytes(src.dtype);
+    const Expr within = low_.inside(n.src.buffer, from, {});
+    Expr bytes = low_.index(n.count * size);
+    if (within) {
+      // The last dim may end among the elements.
+      const Expr left = arith::min(arena, arith::sub(arena, src.shape.back(), from.back()), low_.index(n.count));
+      bytes = arith::select(arena, within, arith::mul(arena, left, size), low_.index(0));
+    }
+    return low_.call(Primitive::cp_async, {text_arg(std::to_string(n.count * size)), address_arg(low_.memory_access(n.dst.buffer, to)),
+                                           address_arg(low_.memory_access(n.src.buffer, from)), value_arg(low_.simplify(bytes))});
+  }
+  low_.unrolled(n.count, [&](Expr i) {
+    Access a = n.src, b = n.dst;
+    for (Access* access : {&a, &b}) access->indices.back() = arith::add(arena, access->indices.back(), i);
+    const VarId x = low_.program().add_var(VarKind::let, src.dtype, "x");
+    let(nullptr, Let{x, nullptr, a});
+    store(nullptr, Store{b, low_.program().var(x)});
+  });
+}
+
+}  // namespace tilert::passes
