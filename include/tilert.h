@@ -317,6 +317,9 @@ TILERT_API tilert_status tilert_builder_tile_cost(tilert_builder* builder, tiler
 
 /* A whole kernel of one's own, which takes part in cache, loading and launch like any other. It takes the program's
  * parameters in their order: a tensor as a pointer, a scalar by value, then the dims in their order as int64.
+ * Grid, block, cluster and shared bytes are expressions of dims and scalars, worked out at each launch (on a CPU, shared bytes
+ * when the kernel is made); one that the device does not take is TILERT_SHAPE. On GPUs it may stand among tile kernels and
+ * other source kernels, compiled together as one text: then without options, and with entries of their own.
  * A program with source needs TILERT_ALLOW_SOURCE in its context. Every field is part of the key. */
 typedef struct tilert_header {
   const char *name, *text;

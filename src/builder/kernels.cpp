@@ -71,7 +71,6 @@ Status Builder::do_begin_kernel(const tilert_grid& grid, std::span<const tilert_
                       grid.rank);
   if (program_->kernels.size() >= kMaxKernels)
     return make_error(Code::kInvalidProgram, "a program has at most {} kernels", kMaxKernels);
-  if (!program_->kernels.empty() && program_->kernels.back().source) return refuse(Refusal::mixed_source_);
   if (grid.flags & ~kGridFlags) return make_error(Code::kInvalidArgument, "unknown flags {:#x}", grid.flags);
   const bool persistent = (grid.flags & TILERT_GRID_PERSISTENT) != 0;
   if (!persistent && !is_none(grid.tile_count))
@@ -148,7 +147,6 @@ Status Builder::do_source_kernel(const tilert_source_kernel& kernel) {
     return make_error(Code::kInvalidProgram, "a source kernel inside a kernel: end the open one first");
   if (program_->kernels.size() >= kMaxKernels)
     return make_error(Code::kInvalidProgram, "a program has at most {} kernels", kMaxKernels);
-  if (!program_->kernels.empty() && !program_->kernels.back().source) return refuse(Refusal::mixed_source_);
   auto source = std::make_shared<ir::SourceKernel>();
   TILERT_ASSIGN(source->language, text(kernel.language, "language"));
   if (source->language != "cuda" && source->language != "llvm")

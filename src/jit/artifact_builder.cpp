@@ -154,14 +154,11 @@ class Builder {
     out.threads[0] = static_cast<uint32_t>(k.threads);
     for (int d = 0; d < 3; ++d) out.cluster[d] = static_cast<uint32_t>(k.cluster[d]);
     out.shared_bytes = static_cast<uint32_t>(k.shared_bytes);
-    TILERT_TRY(constants(k.block, "block size", out.threads));
-    TILERT_TRY(constants(k.cluster_exprs, "cluster size", out.cluster));
-    if (k.shared_expr) {
-      uint32_t bytes[1];
-      TILERT_TRY(constants({k.shared_expr}, "shared memory size", bytes));
-      out.shared_bytes = bytes[0];
-    }
-    if (out.cluster[0] * out.cluster[1] * out.cluster[2] > 1) out.features |= runtime::kNeedsLaunchEx;
+    TILERT_TRY(sizes(k.block, "block size", out.threads, out.thread_exprs));
+    TILERT_TRY(sizes(k.cluster_exprs, "cluster size", out.cluster, out.cluster_exprs));
+    if (k.shared_expr) TILERT_TRY(sizes({k.shared_expr}, "shared memory size", &out.shared_bytes, &out.shared_expr));
+    const bool open_cluster = out.cluster_exprs[0] || out.cluster_exprs[1] || out.cluster_exprs[2];
+    if (open_cluster || out.cluster[0] * out.cluster[1] * out.cluster[2] > 1) out.features |= runtime::kNeedsLaunchEx;
     if (k.planner) out.attributes |= runtime::kKernelPlanner;
     if (k.tile_cost) TILERT_TRY(schedule(k, out));
     if (k.persistent) out.attributes |= runtime::kKernelPersistent;
@@ -185,13 +182,17 @@ class Builder {
     return {};
   }
 
-  // What must be known when the kernel is loaded.
-  Status constants(const std::vector<ir::Expr>& exprs, const char* what, uint32_t* out) const {
-    for (size_t d = 0; d < exprs.size(); ++d) {
-      if (!exprs[d]->is_constant())
+  // Numbers where they are known, else what a launch works out; on a CPU they are known when the kernel is loaded.
+  Status sizes(const std::vector<ir::Expr>& list, const char* what, uint32_t* numbers, runtime::Expr* exprs) {
+    for (size_t d = 0; d < list.size(); ++d) {
+      if (list[d]->is_constant()) {
+        numbers[d] = static_cast<uint32_t>(list[d]->as_int());
+        continue;
+      }
+      if (generated_.language != codegen::Language::cuda)
         return refusal(fmt::format("source kernel '{}': its {} depends on a dim that has no value", program_.name, what),
                        "bind the dim when the kernel is made", "; ");
-      out[d] = static_cast<uint32_t>(exprs[d]->as_int());
+      TILERT_ASSIGN(exprs[d], expr(list[d]));
     }
     return {};
   }

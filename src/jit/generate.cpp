@@ -1,6 +1,10 @@
 // Back ends by target; source kernels pass through as they are.
 #include "jit/generate.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "codegen/cuda.h"
 #include "codegen/llvm_program.h"
 #include "ir/printer.h"
@@ -14,37 +18,73 @@ namespace {
 using codegen::GeneratedProgram;
 
 // A kernel in the user's own text: its parameters are the program's, then all dims.
-Result<GeneratedProgram> from_source(passes::Module module, const Target& target) {
-  GeneratedProgram out;
-  if (module.program.kernels.size() != 1)
-    return refusal(fmt::format("program '{}': a source kernel stands alone in its program", module.program.name), "build two programs");
-  const ir::SourceKernel& source = *module.program.kernels[0].source;
-  const bool is_llvm = source.language == "llvm";
-  if (is_llvm != target.is_cpu())
-    return refusal(fmt::format("source kernel '{}' is {} text: it cannot be compiled for {}", source.entry, source.language, target.text),
-                   is_llvm ? "give CUDA C++ for GPUs" : "give LLVM IR for CPUs");
-  out.language = is_llvm ? codegen::Language::llvm_ir : codegen::Language::cuda;
-  out.target = target.text;
-  out.source = source.text;
+codegen::GeneratedKernel source_kernel(const ir::Program& program, const ir::Kernel& from) {
+  const ir::SourceKernel& source = *from.source;
   codegen::GeneratedKernel kernel;
   kernel.entry = source.entry;
-  kernel.grid = module.program.kernels[0].grid;
-  kernel.grid.resize(3, module.program.arena->index(1));
+  kernel.grid = from.grid;
+  kernel.grid.resize(3, program.arena->index(1));
   kernel.block = source.block;
   kernel.cluster_exprs = source.cluster;
   kernel.shared_expr = source.shared_bytes;
-  for (const ir::Parameter& p : module.program.parameters) {
-    using Kind = codegen::KernelParameter::Kind;
+  using Kind = codegen::KernelParameter::Kind;
+  for (const ir::Parameter& p : program.parameters) {
     if (p.kind == ir::Parameter::Kind::tensor) kernel.parameters.push_back({Kind::pointer, p.buffer, nullptr, {}});
-    else kernel.parameters.push_back({Kind::value, ir::kNoBuffer, module.program.var(p.var), {}});
+    else kernel.parameters.push_back({Kind::value, ir::kNoBuffer, program.var(p.var), {}});
   }
-  for (const ir::Dim& d : module.program.dims)
-    kernel.parameters.push_back({codegen::KernelParameter::Kind::value, ir::kNoBuffer,
-                                 d.value ? module.program.arena->index(*d.value) : module.program.var(d.var), {}});
-  out.kernels.push_back(std::move(kernel));
-  out.headers = source.headers;
+  for (const ir::Dim& d : program.dims)
+    kernel.parameters.push_back({Kind::value, ir::kNoBuffer, d.value ? program.arena->index(*d.value) : program.var(d.var), {}});
+  return kernel;
+}
+
+// What its text brings along. Beside other kernels it is compiled with them, as one text.
+Status add_source(GeneratedProgram& out, const ir::SourceKernel& source, bool alone) {
+  if (!alone && !source.options.empty())
+    return refusal(fmt::format("source kernel '{}' has compiler options, which would be those of the program's other kernels too", source.entry),
+                   "leave them out, or build two programs");
+  for (const auto& [name, text] : source.headers) {
+    const auto known = std::find_if(out.headers.begin(), out.headers.end(), [&](const auto& h) { return h.first == name; });
+    if (known == out.headers.end()) out.headers.emplace_back(name, text);
+    else if (known->second != text)
+      return make_error(Code::kInvalidProgram, "source kernel '{}': an earlier kernel has another header '{}'", source.entry, name);
+  }
+  for (const codegen::GeneratedKernel& k : out.kernels)
+    if (k.entry == source.entry)
+      return make_error(Code::kInvalidProgram, "two kernels of the program have the entry '{}'", source.entry);
   out.options = source.options;
-  out.program = std::move(module.program);
+  out.source += (out.source.empty() ? "" : "\n") + source.text;
+  return {};
+}
+
+// Kernels in the user's own text, among those that are generated or without any.
+Result<GeneratedProgram> with_sources(passes::Module module, const passes::PassContext& context) {
+  const Target& target = context.target;
+  const std::vector<ir::Kernel> all = std::move(module.program.kernels);
+  module.program.kernels.clear();
+  for (const ir::Kernel& k : all) {
+    if (!k.source) {
+      module.program.kernels.push_back(k);
+    } else if ((k.source->language == "llvm") != target.is_cpu()) {
+      return refusal(fmt::format("source kernel '{}' is {} text: it cannot be compiled for {}", k.source->entry, k.source->language, target.text),
+                     target.is_cpu() ? "give LLVM IR for CPUs" : "give CUDA C++ for GPUs");
+    }
+  }
+  if (target.is_cpu() && all.size() > 1)
+    return refusal(fmt::format("program '{}': on a CPU a source kernel stands alone in its program", module.program.name), "build two programs");
+  GeneratedProgram out;
+  if (module.program.kernels.empty()) {
+    out.language = target.is_cpu() ? codegen::Language::llvm_ir : codegen::Language::cuda;
+    out.target = target.text;
+    out.program = std::move(module.program);
+  } else {
+    TILERT_ASSIGN(passes::Module lowered, passes::run_gpu_passes(std::move(module), context));
+    TILERT_ASSIGN(out, codegen::generate_cuda(lowered, context));
+  }
+  for (size_t k = 0; k < all.size(); ++k) {
+    if (!all[k].source) continue;
+    TILERT_TRY(add_source(out, *all[k].source, all.size() == 1));
+    out.kernels.insert(out.kernels.begin() + static_cast<std::ptrdiff_t>(k), source_kernel(out.program, all[k]));
+  }
   return out;
 }
 
@@ -54,9 +94,9 @@ Result<GeneratedProgram> generate(const ir::Program& program, const std::vector<
                                   const Target& target, const DeviceClass& device) {
   const FloatEnvironment environment;  // constants are folded, compared and spelled as numbers
   TILERT_ASSIGN(passes::Module module, passes::specialize(program, dims));
-  for (const ir::Kernel& k : module.program.kernels)
-    if (k.source) return from_source(std::move(module), target);
   const passes::PassContext context{target, device};
+  for (const ir::Kernel& k : module.program.kernels)
+    if (k.source) return with_sources(std::move(module), context);
   if (target.is_cpu()) return codegen::generate_llvm(std::move(module), context);
   TILERT_ASSIGN(passes::Module lowered, passes::run_gpu_passes(std::move(module), context));
   return codegen::generate_cuda(lowered, context);

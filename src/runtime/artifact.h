@@ -15,7 +15,7 @@
 
 namespace tilert::runtime {
 
-inline constexpr uint32_t kArtifactVersion = 2;
+inline constexpr uint32_t kArtifactVersion = 3;
 inline constexpr uint32_t kMaxParams = 256;
 inline constexpr uint32_t kMaxRank = 8;
 inline constexpr uint32_t kMaxDims = 256;
@@ -122,6 +122,8 @@ struct Kernel {
   uint32_t threads[3] = {1, 1, 1};
   uint32_t cluster[3] = {1, 1, 1};
   uint32_t shared_bytes = 0;  // dynamic shared memory; on the CPU the scratch bytes of one worker
+  // On GPUs, where a number follows from dims and scalars; absent: the one above.
+  Expr thread_exprs[3], cluster_exprs[3], shared_expr;
   uint32_t features = 0;      // kNeeds*
   uint32_t attributes = 0;    // kKernel*
   std::vector<Slot> slots;

@@ -150,6 +150,9 @@ void fields(A& a, Kernel& kernel) {
   for (uint32_t& extent : kernel.threads) a.number(extent);
   for (uint32_t& extent : kernel.cluster) a.number(extent);
   a.number(kernel.shared_bytes);
+  for (Expr& extent : kernel.thread_exprs) fields(a, extent);
+  for (Expr& extent : kernel.cluster_exprs) fields(a, extent);
+  fields(a, kernel.shared_expr);
   a.number(kernel.features);
   a.number(kernel.attributes);
   a.list(kernel.slots, [&](Slot& slot) {

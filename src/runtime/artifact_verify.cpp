@@ -127,6 +127,17 @@ class Verifier {
     if (kernel.tensor_maps.size() > kMaxTensorMaps) return wrong("tensor maps of '{}'", kernel.entry);
     const bool cpu = artifact_.kind == CodeKind::cpu_object;
     const bool cooperative = (kernel.attributes & kKernelCooperative) != 0;
+    bool sized = false;
+    const auto size = [&](const Expr& e) {
+      sized |= static_cast<bool>(e);
+      return e ? check_expr(e, all_) : Status();
+    };
+    for (int i = 0; i < 3; ++i) {
+      TILERT_TRY(size(kernel.thread_exprs[i]));
+      TILERT_TRY(size(kernel.cluster_exprs[i]));
+    }
+    TILERT_TRY(size(kernel.shared_expr));
+    if (cpu && sized) return wrong("kernel '{}' has sizes of a GPU's block on a CPU", kernel.entry);
     if (cpu && (kernel.attributes & kKernelPersistent) != 0) return wrong("kernel '{}' loops over tiles on a CPU", kernel.entry);
     if (cpu && (!kernel.tensor_maps.empty() || cluster != 1)) return wrong("kernel '{}' needs tensor maps or clusters on a CPU", kernel.entry);
     if (cpu && cooperative && (kernel.slots.empty() || kernel.slots.back().kind != SlotKind::workspace))

@@ -77,10 +77,10 @@ Code export_launch(const Loaded& loaded, const tilert_launch_info& info, tilert_
   record.function = kernel.function;
   for (int i = 0; i < 3; ++i) {
     record.grid[i] = static_cast<uint32_t>(grid.extent[i]);
-    record.block[i] = kernel.kernel->threads[i];
-    record.cluster[i] = kernel.kernel->cluster[i];
+    record.block[i] = grid.threads[i];
+    record.cluster[i] = grid.cluster[i];
   }
-  record.shared_bytes = kernel.kernel->shared_bytes;
+  record.shared_bytes = grid.shared_bytes;
   record.parameter_count = static_cast<uint32_t>(kernel.slots.size());
   for (uint32_t i = 0; record.parameter_offsets != nullptr && i < kernel.slots.size(); ++i) {
     if (i < record.parameter_offset_count) record.parameter_offsets[i] = kernel.slots[i].offset;

@@ -46,11 +46,11 @@ Code read_wishes(const tilert_launch_info& info, Wishes* wishes) {
 }
 
 // PDL is set only where the kernel's code waits for the grid before it; elsewhere it would be a race.
-void collect(const PreparedKernel& kernel, const Wishes& wishes, Attributes* attributes) {
+void collect(const PreparedKernel& kernel, const Grid& grid, const Wishes& wishes, Attributes* attributes) {
   const uint32_t own = kernel.kernel->attributes;
-  if (kernel.cluster) {
+  if (kernel.cluster && grid.cluster[0] * grid.cluster[1] * grid.cluster[2] > 1) {
     attributes->add(kCuAttributeCluster, 0);
-    std::copy_n(kernel.kernel->cluster, 3, attributes->list[attributes->count - 1].value.cluster);
+    std::copy_n(grid.cluster, 3, attributes->list[attributes->count - 1].value.cluster);
   }
   attributes->cooperative = wishes.cooperative || (own & kKernelCooperative) != 0;
   if (attributes->cooperative) attributes->add(kCuAttributeCooperative, 1);
@@ -60,16 +60,15 @@ void collect(const PreparedKernel& kernel, const Wishes& wishes, Attributes* att
 
 CuResult call(const CudaDriver& driver, const PreparedKernel& kernel, const Grid& grid, Attributes& attributes,
               CuStream stream, void** parameters, bool* unavailable) {
-  const Kernel& recipe = *kernel.kernel;
   const auto extent = [&](int i) { return static_cast<uint32_t>(grid.extent[i]); };
   if (attributes.count == 0) {
-    return driver.cuLaunchKernel(kernel.function, extent(0), extent(1), extent(2), recipe.threads[0], recipe.threads[1],
-                                 recipe.threads[2], recipe.shared_bytes, stream, parameters, nullptr);
+    return driver.cuLaunchKernel(kernel.function, extent(0), extent(1), extent(2), grid.threads[0], grid.threads[1],
+                                 grid.threads[2], grid.shared_bytes, stream, parameters, nullptr);
   }
   if (driver.cuLaunchKernelEx != nullptr) {
     const CuLaunchConfig config{{extent(0), extent(1), extent(2)},
-                                {recipe.threads[0], recipe.threads[1], recipe.threads[2]},
-                                recipe.shared_bytes,
+                                {grid.threads[0], grid.threads[1], grid.threads[2]},
+                                grid.shared_bytes,
                                 stream,
                                 attributes.list,
                                 attributes.count};
@@ -77,8 +76,8 @@ CuResult call(const CudaDriver& driver, const PreparedKernel& kernel, const Grid
   }
   *unavailable = attributes.count > 1 || !attributes.cooperative || driver.cuLaunchCooperativeKernel == nullptr;
   if (*unavailable) return kCuSuccess;
-  return driver.cuLaunchCooperativeKernel(kernel.function, extent(0), extent(1), extent(2), recipe.threads[0],
-                                          recipe.threads[1], recipe.threads[2], recipe.shared_bytes, stream,
+  return driver.cuLaunchCooperativeKernel(kernel.function, extent(0), extent(1), extent(2), grid.threads[0],
+                                          grid.threads[1], grid.threads[2], grid.shared_bytes, stream,
                                           parameters);
 }
 
@@ -145,7 +144,7 @@ class Launcher {
     *result = ask_capture();
     if (*result != kCuSuccess) return Code::kOk;
     Attributes attributes;
-    collect(kernel, wishes_, &attributes);
+    collect(kernel, grid, wishes_, &attributes);
     bool unavailable = false;
     *result = call(driver_, kernel, grid, attributes, stream_, parameters, &unavailable);
     if (!unavailable) return Code::kOk;

@@ -104,6 +104,32 @@ int64_t most_blocks(const LaunchState& state, const PreparedKernel& kernel) {
   return most;
 }
 
+// What the launch works out of a block, which must be what function and device allow.
+Code evaluate_block(const LaunchState& state, const PreparedKernel& kernel, Grid* grid) {
+  const int64_t most = kernel.most_threads, in_cluster = kernel.most_in_cluster;
+  int64_t threads = 1, blocks = 1;
+  for (int i = 0; i < 3; ++i) {
+    const int64_t extent = state.value(kernel.threads[i]), cluster = state.value(kernel.clusters[i]);
+    if (extent < 1 || extent > most || (threads *= extent) > most)
+      return refuse(state.info, Code::kShape, -1, -1, "kernel '{}': {} threads along axis {} of a block; together 1 to {}",
+                    kernel.kernel->entry, extent, i, most);
+    if (cluster < 1 || cluster > in_cluster || (blocks *= cluster) > in_cluster)
+      return refuse(state.info, Code::kShape, -1, -1, "kernel '{}': {} blocks along axis {} of a cluster; together 1 to {}",
+                    kernel.kernel->entry, cluster, i, in_cluster);
+    if (grid->extent[i] % cluster != 0)
+      return refuse(state.info, Code::kShape, -1, -1, "kernel '{}': {} blocks along axis {} of the grid, in clusters of {}",
+                    kernel.kernel->entry, grid->extent[i], i, cluster);
+    grid->threads[i] = static_cast<uint32_t>(extent);
+    grid->cluster[i] = static_cast<uint32_t>(cluster);
+  }
+  const int64_t shared = state.value(kernel.shared);
+  if (shared < 0 || shared > kernel.most_shared)
+    return refuse(state.info, Code::kShape, -1, -1, "kernel '{}': {} bytes of shared memory a block; 0 to {}", kernel.kernel->entry,
+                  shared, kernel.most_shared);
+  grid->shared_bytes = static_cast<uint32_t>(shared);
+  return Code::kOk;
+}
+
 }  // namespace
 
 Code evaluate_grid(const LaunchState& state, const PreparedKernel& kernel, Grid* grid) {
@@ -119,6 +145,10 @@ Code evaluate_grid(const LaunchState& state, const PreparedKernel& kernel, Grid*
     }
   }
   if (kernel.persistent) grid->blocks = grid->extent[0] = std::min(grid->blocks, most_blocks(state, kernel));
+  if (kernel.sized && grid->blocks > 0) return evaluate_block(state, kernel, grid);
+  std::copy_n(kernel.kernel->threads, 3, grid->threads);
+  std::copy_n(kernel.kernel->cluster, 3, grid->cluster);
+  grid->shared_bytes = kernel.kernel->shared_bytes;
   return Code::kOk;
 }
 

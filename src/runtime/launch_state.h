@@ -59,10 +59,13 @@ Code resolve(LaunchState& state);
 // Asks the driver about each pointer, and whether parameters overlap (TILERT_LAUNCH_DEBUG_POINTERS).
 Code check_pointers(const LaunchState& state);
 
-// The grid of one kernel; `blocks` is 0 where there is nothing to do.
+// The grid of one kernel and its blocks; `blocks` is 0 where there is nothing to do.
 struct Grid {
   int64_t extent[3];
   int64_t blocks;
+  uint32_t threads[3];
+  uint32_t cluster[3];
+  uint32_t shared_bytes;
 };
 Code evaluate_grid(const LaunchState& state, const PreparedKernel& kernel, Grid* grid);
 

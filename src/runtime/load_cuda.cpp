@@ -157,12 +157,20 @@ Status resolve(const Device& device, CuModule module, PreparedKernel& kernel) {
                                registers, max_threads),
                    "launch fewer threads, or compile it with fewer registers");
   }
-  if (recipe.shared_bytes > 0) {
+  kernel.most_threads = static_cast<uint32_t>(std::min(max_threads, 1024));
+  kernel.most_shared = recipe.shared_bytes;
+  if (recipe.shared_expr) {
+    const auto all = static_cast<int64_t>(device.facts().shared_bytes);
+    kernel.most_shared = static_cast<uint32_t>(std::max<int64_t>(0, all - static_shared));
+  }
+  if (kernel.most_shared > 0) {
     TILERT_TRY(driver.check(driver.cuFuncSetAttribute(kernel.function, kCuFunctionMaxDynamicSharedBytes,
-                                                      static_cast<int>(recipe.shared_bytes)),
+                                                      static_cast<int>(kernel.most_shared)),
                             "give a kernel its shared memory"));
   }
-  if (recipe.cluster[0] * recipe.cluster[1] * recipe.cluster[2] > 8) {
+  const bool open_cluster = recipe.cluster_exprs[0] || recipe.cluster_exprs[1] || recipe.cluster_exprs[2];
+  kernel.most_in_cluster = device.facts().major >= 9 ? 16 : 1;
+  if ((open_cluster && kernel.most_in_cluster > 1) || recipe.cluster[0] * recipe.cluster[1] * recipe.cluster[2] > 8) {
     TILERT_TRY(driver.check(driver.cuFuncSetAttribute(kernel.function, kCuFunctionNonPortableCluster, 1),
                             "allow a cluster of more than 8 blocks"));
   }

@@ -78,6 +78,17 @@ PreparedKernel prepare_kernel(const Artifact& artifact, const Kernel& kernel) {
   out.cluster = kernel.cluster[0] * kernel.cluster[1] * kernel.cluster[2] > 1;
   out.planner = (kernel.attributes & kKernelPlanner) != 0;
   out.persistent = (kernel.attributes & kKernelPersistent) != 0;
+  const auto size = [&](Expr expr, uint32_t fixed) {
+    if (!expr) return Term{Term::kConstant, 0, static_cast<int64_t>(fixed)};
+    out.sized = true;
+    return make_term(artifact, expr);
+  };
+  for (int i = 0; i < 3; ++i) {
+    out.threads[i] = size(kernel.thread_exprs[i], kernel.threads[i]);
+    out.clusters[i] = size(kernel.cluster_exprs[i], kernel.cluster[i]);
+    out.cluster |= static_cast<bool>(kernel.cluster_exprs[i]);
+  }
+  out.shared = size(kernel.shared_expr, kernel.shared_bytes);
   for (const TensorMapRecipe& recipe : kernel.tensor_maps) out.maps.push_back(prepare_map(artifact, recipe));
   for (const Slot& slot : kernel.slots) {
     const uint32_t alignment = parameter_alignment(slot);

@@ -70,10 +70,13 @@ struct PreparedKernel {
   Term work;
   uint32_t first_map = 0;  // of the variant's maps, counted over its kernels
   uint32_t parameter_bytes = 0;
-  bool cluster = false;     // of more than one block
+  bool cluster = false;  // of more than one block, or of a number that the launch works out
   bool planner = false;     // no part of a launch
   bool persistent = false;  // at most `resident` blocks are launched
   int64_t resident = 0;  // blocks that fit on the device at once, of a kernel that needs to know; 0: unknown
+  bool sized = false;    // threads, cluster or shared memory follow from dims and scalars
+  Term threads[3], clusters[3], shared;
+  uint32_t most_threads = 1024, most_shared = 0, most_in_cluster = 1;  // as function and device allow
   // As the driver tells, for introspection; 0 on a CPU.
   uint32_t registers = 0, local_bytes = 0, static_shared_bytes = 0;
 };

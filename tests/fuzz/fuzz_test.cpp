@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fuzz/targets.h"
+#include "runtime/artifact.h"
 
 namespace tilert::fuzz {
 namespace {
@@ -54,6 +55,14 @@ TEST_P(Seeds, ComeBackCutAndChanged) {
       GetParam().run(input.data(), input.size());
     }
   }
+}
+
+TEST(Artifacts, SeedsAreOfTheFormatThatIsRead) {
+  const Target artifact = kTargets[2];
+  ASSERT_STREQ(artifact.name, "artifact");
+  size_t whole = 0;
+  for (const Input& seed : seeds(artifact)) whole += static_cast<bool>(runtime::deserialize(seed));
+  EXPECT_EQ(whole, 2u) << "all but the one that was cut in half and the one with a bool that is none";
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, Seeds, testing::ValuesIn(kTargets),
