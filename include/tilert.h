@@ -268,7 +268,8 @@ enum {
                            * go down the second dim before the next group starts, so that they share what L2 holds */
   TILERT_HINT_ROLES = 6,  /* 0 auto, 1 off, 2 producer and consumers */
   TILERT_HINT_CLUSTER = 7,
-  TILERT_HINT_PDL = 8,       /* programmatic dependent launch */
+  TILERT_HINT_PDL = 8,       /* 1: may start before the grid in front of it has ended, for whose end it waits before it touches
+                              * global memory; sm_90 on, not with grid_sync. Launched so with TILERT_ATTRIBUTE_PDL */
   TILERT_HINT_SPLIT_K = 9,   /* class B */
   TILERT_HINT_CONSUMERS = 10 /* consumer warpgroups of a kernel with roles (class B) */
 };
@@ -1295,7 +1296,8 @@ struct tilert_argument {
 
 typedef uint32_t tilert_attribute_id;
 enum {
-  TILERT_ATTRIBUTE_PDL = 1,        /* value 1: may overlap the previous grid, where the code waits for it */
+  TILERT_ATTRIBUTE_PDL = 1,        /* value 1: may overlap the previous grid, each kernel whose code waits for it (TILERT_HINT_PDL);
+                                    * no effect on others, on cooperative launches and where a driver cannot */
   TILERT_ATTRIBUTE_PRIORITY = 2,   /* launch priority, as the driver numbers them */
   TILERT_ATTRIBUTE_COOPERATIVE = 3, /* value 1: all blocks resident at once */
   TILERT_ATTRIBUTE_MAX_BLOCKS = 4   /* persistent kernels loop on at most so many blocks, at least 1: leaves room to others */

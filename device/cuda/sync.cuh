@@ -102,6 +102,15 @@ TL_DEV void tl_set_word(tl_u32* word, tl_u32 value) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
 }
 
+//@ tl_wait_for_grids
+// Until the grids before this one in its stream have ended and what they wrote is seen, where this one was let start before;
+// else at once. sm_90 and later.
+TL_DEV void tl_wait_for_grids() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+
+//@ tl_launch_dependents
+// Lets the grid behind this one start, once all blocks have said so or ended. It orders nothing: who depends on this grid waits.
+TL_DEV void tl_launch_dependents() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+
 //@ tl_grid_barrier
 // Of all threads of the grid, in a cooperative launch. The counter in global memory starts at 0 and is left so that the next
 // barrier, of this launch or a later one, can use it: its top bit turns when the last block has come.

@@ -44,6 +44,7 @@ class KernelText {
     for_each_stmt(kernel_.body, [&](const Stmt& s) {
       const auto* c = std::get_if<Call>(&s.node);
       out.cooperative |= c && c->primitive == Primitive::grid_barrier;
+      out.dependent |= c && c->primitive == Primitive::wait_for_grids;
     });
     const std::string parameters = parameter_list(out);
     text_.open(fmt::format("TL_KERNEL({}, {}) {}({}) {{", out.threads, plan_.min_blocks, entry_, parameters));
@@ -103,7 +104,8 @@ class KernelText {
         out.parameters.push_back({KernelParameter::Kind::workspace, id, nullptr, {}});
         continue;
       }
-      const bool read_only = b.direction == Direction::in && !b.may_alias;
+      // In a dependent kernel no promise that nobody writes it: a read could then be made before the wait.
+      const bool read_only = b.direction == Direction::in && !b.may_alias && !out.dependent;
       add(fmt::format("{}{}*{} {}", b.direction == Direction::in ? "const " : "", dtype_is_packed(b.dtype) ? "unsigned char" : c_type(b.dtype), read_only ? " __restrict__" : "", text_.buffer(id)));
       out.parameters.push_back({KernelParameter::Kind::pointer, id, nullptr, {}});
     }

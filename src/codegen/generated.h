@@ -40,6 +40,7 @@ struct GeneratedKernel {
   ir::Expr shared_expr = nullptr;              // source kernels: in place of shared_bytes
   int cluster[3] = {1, 1, 1};
   bool cooperative = false;      // its blocks meet: all are there at once. CPU: the last parameter is where they keep their state
+  bool dependent = false;        // the text waits for the grids before this one: it may start before they have ended
   bool persistent = false;       // its one extent is the most blocks; fewer do the same work
   bool planner = false;          // writes the list of tiles of the kernel that has `tile_cost`; not part of a launch
   ir::Expr tile_cost = nullptr, tile_locality = nullptr;  // over dims and tile_vars, indices of tile_extents

@@ -59,6 +59,7 @@ bool Machine::step(const Operation& op, const ir::Call& n, const Lanes& lanes) {
   switch (n.primitive) {
     case Primitive::warp_sync:
     case Primitive::fence:
+    case Primitive::launch_dependents:
     case Primitive::proxy_fence:
     case Primitive::mbarrier_init:
     case Primitive::mbarrier_init_fence:

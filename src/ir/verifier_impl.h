@@ -44,6 +44,7 @@ class Verifier {
   bool source_kernel(const Kernel& k);
   bool grid_syncs(const Kernel& k);  // verify_grid.cpp
   bool persistent(const Kernel& k);
+  bool dependent(const Kernel& k);
   bool tile_cost(const Kernel& k, Expr e);
   bool launch_exprs(const std::vector<Expr>& list, const char* what);
   bool over_dims(Expr e, bool scalars, const std::string& what);

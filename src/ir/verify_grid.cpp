@@ -2,6 +2,7 @@
 // Meetings: whether all blocks of a grid come to the same grid_syncs, as far as it shows: none may stand under a condition, in a loop
 // or behind a jump that a block's index or the old value of an atomic operation decides. What is read from memory may
 // differ from block to block too; that is for the program to know, and for the interpreter to find out.
+// Dependent kernels: all threads wait for the grids before, and touch global memory after that only.
 #include <algorithm>
 #include <set>
 
@@ -119,6 +120,24 @@ bool Verifier::persistent(const Kernel& k) {
       writes |= use.write && p_.buffers[use.buffer].scope == Scope::global && p_.buffers[use.buffer].parameter == count.parameter;
   });
   return !writes || fail(fmt::format("the kernel writes {}, which counts its tiles; let another kernel write it", name(k.tile_count)));
+}
+
+// The wait holds for whoever comes after this grid too: it must have seen the end of those before it.
+bool Verifier::dependent(const Kernel& k) {
+  const auto is_wait = [](const Stmt& s) {
+    const auto* call = std::get_if<Call>(&s.node);
+    return call && call->primitive == Primitive::wait_for_grids;
+  };
+  int waits = 0;
+  for_each_stmt(k.body, [&](const Stmt& s) { waits += is_wait(s); });
+  if (waits == 0) return true;
+  for (const StmtPtr& s : k.body) {
+    current_ = s.get();
+    if (is_wait(*s)) return waits == 1 || fail("the kernel waits for the grids before it more than once");
+    if (touches_global(p_, *s)) return fail("global memory is touched before the wait for the grids that may still write it");
+  }
+  current_ = nullptr;
+  return fail("the wait for the grids before stands where not all threads come to it");
 }
 
 bool Verifier::grid_syncs(const Kernel& k) {

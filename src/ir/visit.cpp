@@ -202,6 +202,18 @@ std::vector<BufferUse> buffer_uses_deep(const Stmt& stmt) {
   return uses;
 }
 
+bool touches_global(const Program& program, const Stmt& stmt) {
+  bool found = false;
+  const auto own = [&](const Stmt& s) {
+    for (const BufferUse& use : buffer_uses(s)) found |= program.buffer(use.buffer).scope == Scope::global;
+    const auto* call = std::get_if<Call>(&s.node);
+    found |= call && primitive_row(call->primitive).arguments.find('M') != std::string_view::npos;
+    found |= std::holds_alternative<Inline>(s.node) || std::holds_alternative<Report>(s.node);
+  };
+  for_each_stmt({std::make_shared<const Stmt>(stmt)}, own);
+  return found;
+}
+
 bool uses_var(Expr expr, VarId var) {
   bool found = false;
   for_each_node(expr, [&](Expr e) { found |= e->is_variable() && e->var() == var; });

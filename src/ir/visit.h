@@ -43,6 +43,9 @@ std::vector<BufferUse> buffer_uses(const Stmt& stmt);
 // The same for a statement and all it contains.
 std::vector<BufferUse> buffer_uses_deep(const Stmt& stmt);
 
+// Whether the statement, or one within it, reads or writes global memory, or may: source text and what goes through a tensor map.
+bool touches_global(const Program& program, const Stmt& stmt);
+
 bool uses_var(Expr expr, VarId var);
 
 }  // namespace tilert::ir

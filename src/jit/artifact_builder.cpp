@@ -163,6 +163,7 @@ class Builder {
     if (k.tile_cost) TILERT_TRY(schedule(k, out));
     if (k.persistent) out.attributes |= runtime::kKernelPersistent;
     if (k.cooperative) out.attributes |= runtime::kKernelCooperative;
+    if (k.dependent) out.attributes |= runtime::kKernelPdl;
     for (const KernelParameter& p : k.parameters) TILERT_TRY(slot(p, out));
     out_.kernels.push_back(std::move(out));
     return {};

@@ -143,7 +143,7 @@ std::string why_not_on_gpu(const HintOutcome& h, const KernelPlan& plan, const K
       if (!plan.roles.on) return "the kernel has no roles: " + plan.roles.reason;
       return plan.roles.consumers == h.asked ? "" : fmt::format("its tile is one of {} warpgroups", plan.roles.consumers);
     case HintKind::cluster: return h.asked == 1 ? "" : "no copy of this version is multicast: each block copies for itself";
-    case HintKind::pdl: return h.asked == 0 ? "" : "launches of this version follow the stream's order";
+    case HintKind::pdl: return h.asked == 0 ? "" : plan.not_dependent;
     case HintKind::split_k: return h.asked == 1 ? "" : "products of this version are not split along K";
     case HintKind::threads_fixed: return "";
   }

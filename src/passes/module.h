@@ -109,6 +109,7 @@ struct KernelPlan {
   RolePlan roles;
   ir::VarId tile_round = ir::kNoVar;        // of the loop over tiles, which is all but lets of a persistent kernel's body
   SchedulePlan schedule;
+  std::string not_dependent;                // why it does not wait for the grids before it, where it was asked to
   int64_t raster = 0;                       // width of the groups in which blocks or tiles come; 0: none
   int cluster[3] = {1, 1, 1};
   int64_t shared_bytes = 0;

@@ -3,6 +3,7 @@
 
 #include "passes/barriers.h"
 #include "passes/contract.h"
+#include "passes/dependent.h"
 #include "passes/expand.h"
 #include "passes/hints.h"
 #include "passes/layouts.h"
@@ -40,6 +41,7 @@ const std::vector<Pass>& gpu_passes() {
       {"lower", lower, Stage::lowered},
       {"plan_shared", plan_shared, Stage::lowered},
       {"insert_barriers", insert_barriers, Stage::synchronized},
+      {"wait_for_grids", wait_for_grids, Stage::synchronized},
       {"recommend_blocks", recommend_blocks, Stage::synchronized},
       {"judge_hints", judge_hints, Stage::synchronized},
   });

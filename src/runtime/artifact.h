@@ -103,7 +103,7 @@ struct TensorMapRecipe {
 };
 
 // Driver features that a kernel cannot do without.
-inline constexpr uint32_t kNeedsLaunchEx = 1u << 0;   // clusters, PDL
+inline constexpr uint32_t kNeedsLaunchEx = 1u << 0;   // clusters
 inline constexpr uint32_t kNeedsTensorMap = 1u << 1;  // cuTensorMapEncodeTiled
 
 inline constexpr uint32_t kKernelPdl = 1u << 0;          // the code waits for the grid before it: PDL may be set

@@ -139,6 +139,7 @@ class Verifier {
     TILERT_TRY(size(kernel.shared_expr));
     if (cpu && sized) return wrong("kernel '{}' has sizes of a GPU's block on a CPU", kernel.entry);
     if (cpu && (kernel.attributes & kKernelPersistent) != 0) return wrong("kernel '{}' loops over tiles on a CPU", kernel.entry);
+    if ((kernel.attributes & kKernelPdl) != 0 && (cpu || cooperative)) return wrong("kernel '{}' waits for the grid before it", kernel.entry);
     if (cpu && (!kernel.tensor_maps.empty() || cluster != 1)) return wrong("kernel '{}' needs tensor maps or clusters on a CPU", kernel.entry);
     if (cpu && cooperative && (kernel.slots.empty() || kernel.slots.back().kind != SlotKind::workspace))
       return wrong("kernel '{}', whose blocks meet, has no place for their state", kernel.entry);

@@ -45,8 +45,9 @@ Code read_wishes(const tilert_launch_info& info, Wishes* wishes) {
   return Code::kOk;
 }
 
-// PDL is set only where the kernel's code waits for the grid before it; elsewhere it would be a race.
-void collect(const PreparedKernel& kernel, const Grid& grid, const Wishes& wishes, Attributes* attributes) {
+// PDL is set only where the kernel's code waits for the grid before it; elsewhere it would be a race. Cooperative launches
+// overlap nothing, and without cuLaunchKernelEx the launch is a plain one.
+void collect(const PreparedKernel& kernel, const Grid& grid, const Wishes& wishes, bool may_overlap, Attributes* attributes) {
   const uint32_t own = kernel.kernel->attributes;
   if (kernel.cluster && grid.cluster[0] * grid.cluster[1] * grid.cluster[2] > 1) {
     attributes->add(kCuAttributeCluster, 0);
@@ -54,7 +55,7 @@ void collect(const PreparedKernel& kernel, const Grid& grid, const Wishes& wishe
   }
   attributes->cooperative = wishes.cooperative || (own & kKernelCooperative) != 0;
   if (attributes->cooperative) attributes->add(kCuAttributeCooperative, 1);
-  if (wishes.pdl && (own & kKernelPdl) != 0) attributes->add(kCuAttributePdl, 1);
+  if (wishes.pdl && may_overlap && (own & kKernelPdl) != 0 && !attributes->cooperative) attributes->add(kCuAttributePdl, 1);
   if (wishes.has_priority) attributes->add(kCuAttributePriority, wishes.priority);
 }
 
@@ -121,13 +122,17 @@ class Launcher {
                   state_.loaded.device().facts().multiprocessors);
   }
 
+  // Drivers have been seen to end a capture on sm_120 with an invalid handle at a launch with PDL.
+  bool loses_captures() const { return state_.loaded.device().facts().major == 12; }
+
   // A captured launch may be replayed until the context ends.
   CuResult ask_capture() {
     std::atomic<bool>& pinned = state_.variant->module->pinned;
-    if (asked_ || pinned.load(std::memory_order_relaxed)) return kCuSuccess;
+    if (asked_ || (pinned.load(std::memory_order_relaxed) && !(wishes_.pdl && loses_captures()))) return kCuSuccess;
     int32_t status = kCuCaptureNone;
     const CuResult result = driver_.cuStreamIsCapturing(stream_, &status);
     asked_ = result == kCuSuccess;
+    capturing_ = asked_ && status != kCuCaptureNone;
     if (asked_ && status != kCuCaptureNone) pinned.store(true, std::memory_order_release);
     return result;
   }
@@ -144,7 +149,7 @@ class Launcher {
     *result = ask_capture();
     if (*result != kCuSuccess) return Code::kOk;
     Attributes attributes;
-    collect(kernel, grid, wishes_, &attributes);
+    collect(kernel, grid, wishes_, driver_.cuLaunchKernelEx != nullptr && !(capturing_ && loses_captures()), &attributes);
     bool unavailable = false;
     *result = call(driver_, kernel, grid, attributes, stream_, parameters, &unavailable);
     if (!unavailable) return Code::kOk;
@@ -159,7 +164,7 @@ class Launcher {
   const CudaDriver& driver_;
   const CuStream stream_;
   size_t next_ = 0;
-  bool asked_ = false;
+  bool asked_ = false, capturing_ = false;
 };
 
 // NULL and the driver's constants for the legacy and the per-thread stream.

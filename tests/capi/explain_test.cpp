@@ -69,7 +69,7 @@ TEST(Explain, EveryHintHasItsOutcomeAndWhatWasNotTakenItsReason) {
   const json kernel = json::parse(explained(program, "sm_80", TILERT_EXPLAIN_JSON))["kernels"][0];
   for (const char* taken : {"threads 64", "min_blocks 2", "max_registers 96", "raster 4", "roles 1", "stages 3", "evict last"})
     EXPECT_EQ(outcome(kernel, taken)["taken"], true) << taken << outcome(kernel, taken);
-  const std::pair<const char*, const char*> left[] = {{"cluster 2", "multicast"},   {"pdl 1", "stream"},        {"split_k 4", "along K"},
+  const std::pair<const char*, const char*> left[] = {{"cluster 2", "multicast"},   {"pdl 1", "sm_90 on"},      {"split_k 4", "along K"},
                                                       {"consumers 1", "no roles"}, {"prefer tma", "roles"}};
   for (const auto& [hint, reason] : left) {
     EXPECT_EQ(outcome(kernel, hint)["taken"], false) << hint;
@@ -79,6 +79,15 @@ TEST(Explain, EveryHintHasItsOutcomeAndWhatWasNotTakenItsReason) {
   EXPECT_THAT(outcome(turing, "evict last")["reason"].dump(), HasSubstr("sm_75 has no eviction priorities"));
   EXPECT_EQ(kernel["hints"].size(), 12u);
   EXPECT_EQ(kernel["threads"], 64);
+}
+
+TEST(Explain, AKernelThatWaitsForTheGridBeforeItIsThereWhereTheTargetHasIt) {
+  const auto pdl = [](const char* target) {
+    return outcome(json::parse(explained(hinted(tl::Hints().pdl()), target, TILERT_EXPLAIN_JSON))["kernels"][0], "pdl 1");
+  };
+  for (const char* target : {"sm_90", "sm_90a", "sm_100a", "sm_120a"}) EXPECT_EQ(pdl(target)["taken"], true) << target << pdl(target);
+  for (const char* target : {"sm_80", "sm_89"}) EXPECT_THAT(pdl(target)["reason"].dump(), HasSubstr("sm_90 on")) << target;
+  EXPECT_THAT(pdl("cpu:x86-64-v3")["reason"].dump(), HasSubstr("runs to completion"));
 }
 
 TEST(Explain, ARegisterBoundIsMetByTheBlocksOfAMultiprocessor) {

@@ -59,6 +59,56 @@ Scenario hints(const Values& v) {
   return s;
 }
 
+// A kernel of the chain below: y = x (x for the first) through `kind` of code, plus 1.
+void add_link(tl::Builder& b, const tl::Tile& x, const tl::Tile& y, int64_t kind, tl::Hints hints) {
+  const auto plus_one = [&](const auto& t) { b.parallel({64, 64}, [&](tl::Index i, tl::Index j) { t(i, j) += tl::cast(tl::f16, 1); }); };
+  if (kind == 0) {  // threads' own accesses
+    b.grid({4, 1}, hints, [&](tl::Index at, tl::Index) {
+      b.parallel({16, 64}, [&](tl::Index i, tl::Index j) { y(at * 16 + i, j) = x(at * 16 + i, j) + tl::cast(tl::f16, 1); });
+    });
+  } else if (kind == 1) {  // copies that run ahead, or roles, of a product with the identity
+    b.grid({1, 1}, hints, [&](tl::Index, tl::Index) {
+      auto a = b.shared(tl::f16, {64, 64}), one = b.shared(tl::f16, {64, 64});
+      auto sum = b.fragment(tl::f32, {64, 64});
+      auto out = b.fragment(tl::f16, {64, 64});
+      b.clear(sum);
+      b.pipelined(1, tl::stages(2), [&](tl::Index k) {
+        b.copy(x(0, k * 64), a);
+        b.parallel({64, 64}, [&](tl::Index i, tl::Index j) { one(i, j) = tl::cast(tl::f16, tl::select(i == j, tl::cast(tl::i32, 1), 0)); });
+        b.gemm(a, one, sum);
+      });
+      b.copy(sum, out);
+      plus_one(out);
+      b.copy(out, y);
+    });
+  } else {  // blocks that loop over tiles, and a reduction through shared memory
+    b.grid({4, 4}, hints.persistent(), [&](tl::Index i, tl::Index j) {
+      auto t = b.shared(tl::f16, {16, 16});
+      b.copy(x(j * 16, i * 16), t);
+      b.parallel({16, 16}, [&](tl::Index r, tl::Index c) { y(j * 16 + r, i * 16 + c) = t(r, c) + tl::cast(tl::f16, 1); });
+    });
+  }
+}
+
+// 60. Kernels of one program, each of which reads what the one before wrote and writes what it read: with overlap or without.
+Scenario dependent(const Values& v) {
+  Scenario s;
+  s.same_bits = true;
+  for (int64_t hinted = 0; hinted < 2; ++hinted)
+    s.program([&](tl::Builder& b) {
+      auto x = b.inout("x", tl::f16, {64, 64}), y = b.inout("y", tl::f16, {64, 64});
+      const tl::Hints hints = hinted ? tl::threads(128).pdl() : tl::threads(128);
+      add_link(b, x, y, v["first"], hints);
+      add_link(b, y, x, v["second"], hints);
+    });
+  const Reals before = whole(64 * 64, -9, 9, 5);
+  Reals after, between;
+  for (Real r : before) between.push_back(r + 1), after.push_back(r + 2);
+  s.launch().inout(tl::f16, before, exactly(after)).inout(tl::f16, Reals(64 * 64, 0), exactly(between));
+  s.launches.back().overlaps = true;
+  return s;
+}
+
 // 61. What must be met and cannot be is refused, with the reason.
 Scenario must_be_met(const Values& v) {
   Scenario s;
@@ -66,16 +116,18 @@ Scenario must_be_met(const Values& v) {
     auto x = b.input("x", tl::f32, {64}), y = b.output("y", tl::f32, {64});
     tl::Hints hints;
     if (v["what"] == 0) hints.cluster(2).must();
+    if (v["what"] == 3) hints.pdl().must();
     b.grid({1}, hints, [&](tl::Index) {
       auto t = b.shared(tl::f32, {64});
       tl::CopyOptions options;
       if (v["what"] == 1) options.prefer(TILERT_COPY_TMA).must();
       if (v["what"] == 2) options.prefer(TILERT_COPY_ASYNC).must();
       b.copy(x, t, options);
+      if (v["what"] == 3) b.grid_sync();
       b.copy(t, y);
     });
   });
-  s.refused = {"must be met", v["what"] == 0 ? "cluster 2" : v["what"] == 1 ? "prefer tma" : "prefer async"};
+  s.refused = {"must be met", v["what"] == 0 ? "cluster 2" : v["what"] == 1 ? "prefer tma" : v["what"] == 2 ? "prefer async" : "pdl 1"};
   return s;
 }
 
@@ -146,7 +198,8 @@ void add_hint_cases(std::vector<Case>& to) {
   to.push_back({"60", "raster", {{"X", {1, 5, 13}}, {"Y", {1, 7}}, {"width", {1, 3, 4, 64}}}, raster});
   to.push_back({"60", "hints", {{"registers", {168, 255}}}, hints});
   to.push_back({"60", "priorities", {dtypes({tl::f16, tl::f32, tl::i8, tl::i64}), {"priority", {1, 2}}, {"divisor", {1, 2, 8, 16}}}, priorities});
-  to.push_back({"61", "must_be_met", {{"what", {0, 1, 2}}}, must_be_met});
+  to.push_back({"60", "dependent", {{"first", {0, 1, 2}}, {"second", {0, 1, 2}}}, dependent});
+  to.push_back({"61", "must_be_met", {{"what", {0, 1, 2, 3}}}, must_be_met});
   to.push_back({"62", "places_before_the_loop", {{"trips", {0, 1, 5}}, {"stages", {2, 4}}}, places_before_the_loop});
 }
 

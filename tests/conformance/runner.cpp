@@ -291,8 +291,8 @@ tilert_status Machine::start(const Launch& launch, Prepared& prepared, const std
   info.dims = launch.dims.data();
   info.dim_count = static_cast<uint32_t>(launch.dims.size());
   info.failure = &failure;
-  const tilert_launch_attribute most{TILERT_ATTRIBUTE_MAX_BLOCKS, 0, launch.max_blocks};
-  if (launch.max_blocks) info.attributes = &most, info.attribute_count = 1;
+  const tilert_launch_attribute attributes[] = {{TILERT_ATTRIBUTE_PDL, 0, launch.overlaps}, {TILERT_ATTRIBUTE_MAX_BLOCKS, 0, launch.max_blocks}};
+  info.attributes = attributes, info.attribute_count = launch.max_blocks ? 2 : 1;
   if (!make_workspace(launch, prepared, info, message)) return TILERT_INTERNAL;
   if (launch.plan != Launch::Plan::none && !make_plan(launch, prepared, info, message)) return TILERT_INTERNAL;
   const tilert_status status = tilert_launch(&info);

@@ -38,6 +38,7 @@ struct Launch {
   std::vector<int64_t> dims;  // by index of declaration
   std::vector<Argument> arguments;
   int64_t max_blocks = 0;  // of persistent kernels; 0: as many as fit
+  bool overlaps = false;   // the grid before it, where the kernel's code waits for it
   enum class Plan { none, on_host, on_device } plan = Plan::none;  // made for this launch; both must be the same
 
   Launch& input(tl::DType dtype, Reals data);

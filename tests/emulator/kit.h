@@ -30,7 +30,7 @@ class Kit {
 
   struct Grid {
     uint32_t x = 1, y = 1, z = 1, cluster = 1;
-    bool together = false;
+    bool together = false, dependent = false;
   };
 
   template <class... A>
@@ -50,6 +50,7 @@ class Kit {
     launch.block[0] = threads;
     launch.shared_bytes = shared_bytes;
     launch.together = grid.together;
+    launch.dependent = grid.dependent;
     launch.races = races_;
     launch.place = [&text](int line) { return place_in(text, line); };
     return gpu_.run(launch, schedule);

@@ -144,6 +144,19 @@ int look_back(int i) {
   return sum;
 }
 
+// A grid that may start before those before it have ended.
+const char kDependent[] = R"(TL_KERNEL(32, 1) k(const int* in, int* out, tl_u32* words) {
+  int* const s = reinterpret_cast<int*>(tl_arena + 0);
+  const int i = tl_block_x() * 32 + tl_thread();
+  s[tl_thread()] = i;
+  tl_wait_for_grids();
+  tl_launch_dependents();
+  int x[1];
+  tl_move<1>(x, in + s[tl_thread()]);
+  out[i] = x[0];
+})";
+int dependent(int i) { return in_at(i); }
+
 const Exchange kExchanges[] = {
     {"votes", kVotes, {1}, 64, votes, 64},
     {"split_barriers", kSplit, {1}, 96, split, 128},
@@ -153,6 +166,7 @@ const Exchange kExchanges[] = {
     {"grids", kGrid, {4, 1, 1, 1, true}, 64, grid, 256},
     {"look_back", kLookBack, {8}, 32, look_back, 256},
     {"look_back_together", kLookBack, {8, 1, 1, 1, true}, 32, look_back, 256},
+    {"dependent", kDependent, {4, 1, 1, 1, false, true}, 32, dependent, 128},
 };
 void PrintTo(const Exchange& exchange, std::ostream* out) { *out << exchange.name; }
 
@@ -224,6 +238,11 @@ const ExchangeFault kExchangeFaults[] = {
     {"flag_set_too_early", 7, "  out[b * 32 + t] = before + in[b * 32 + t];\n  tl_warp_sync();\n  if (t == 0) tl_set_word(words + b, 1);",
      "  if (t == 0) tl_set_word(words + b, 1);\n  tl_warp_sync();\n  out[b * 32 + t] = before + in[b * 32 + t];", true, "race"},
     {"flag_never_set", 7, "if (t == 0) tl_set_word(words + b, 1);", "", false, "wait_at_least"},
+    {"vector_before_the_wait_for_grids", 8, "  tl_wait_for_grids();\n", "  int y[1];\n  tl_move<1>(y, in + i);\n  tl_wait_for_grids();\n", false, "touched global memory"},
+    {"read_before_the_wait_for_grids", 8, "  tl_wait_for_grids();\n", "  s[tl_thread()] += in[i] > 99;\n  tl_wait_for_grids();\n", true, "touched global memory"},
+    {"no_wait_for_grids", 8, "  tl_wait_for_grids();\n", "", false, "never waited for the grids"},
+    {"wait_for_grids_of_one_thread", 8, "  tl_wait_for_grids();\n", "  if (tl_thread() == 0) tl_wait_for_grids();\n", false, "never waited for the grids"},
+    {"wait_for_grids_of_one_block", 8, "  tl_wait_for_grids();\n", "  if (tl_block_x() > 0) return;\n  tl_wait_for_grids();\n", false, "without a wait for the grids"},
     {"flag_by_a_plain_store", 7, "if (t == 0) tl_set_word(words + b, 1);", "if (t == 0) words[b] = 1;", true, "race"},
 };
 void PrintTo(const ExchangeFault& fault, std::ostream* out) { *out << fault.name; }

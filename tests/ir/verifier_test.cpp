@@ -310,6 +310,25 @@ TEST(Verifier, LoweredFaultsAreOurOwn) {
             "operation 9: gemm has no place at this stage");
 }
 
+// A kernel that waits for the grids before it does so with all threads, once, and touches no global memory before.
+TEST(Verifier, DependentKernelsWaitBeforeTheirFirstAccess) {
+  const auto body = [](const std::string& statements) {
+    return verdict(std::string(kDeclarations) + "alloc @one alloc @s " + statements + "}", Stage::synchronized);
+  };
+  const std::string wait = "call wait_for_grids () ", read = "let %v = load @A[%x, 0] ", own = "store @one[] = f32(0.0) store @s[%x] = f32(0.0) ";
+  EXPECT_EQ(body(own + wait + "call launch_dependents () " + read), "right");
+  EXPECT_EQ(body(own + wait), "right");
+  EXPECT_EQ(body(own + read), "right") << "it waits for nothing, and is not started early";
+  const char* const touched = "global memory is touched before the wait for the grids that may still write it";
+  for (const std::string& access : {read, std::string("store @C[%x] = f32(0.0) "), "if lt(%x, 1) { " + read + "} ",
+                                    std::string("atomic add @C[%x] with f32(1.0) "), std::string("group \"1: copy\" { move @s[0] = @C[%x] count 1 } "),
+                                    std::string("call cp_async (\"4\", address @s[0], address @C[0], i32(4)) "), std::string("inline \"cuda\" \"f();\" () ")})
+    EXPECT_NE(body(access + wait).find(touched), std::string::npos) << body(access + wait) << access;
+  EXPECT_NE(body("if lt(%x, 1) { " + wait + "} " + read).find(touched), std::string::npos);
+  EXPECT_NE(body("if lt(%x, 1) { " + wait + "} " + own).find("where not all threads come to it"), std::string::npos);
+  EXPECT_NE(body(wait + wait).find("more than once"), std::string::npos);
+}
+
 // Whatever the parser returns, the verifier answers and the interpreter survives what passed.
 TEST(Verifier, AnswersOnAnyProgram) {
   int right = 0;

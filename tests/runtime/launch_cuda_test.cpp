@@ -136,6 +136,32 @@ TEST_F(LaunchCuda, PdlIsSetOnlyWhereTheCodeWaits) {
   EXPECT_FALSE(launched(2).pdl);
 }
 
+TEST_F(LaunchCuda, PdlIsLeftOutOfCooperativeLaunches) {
+  const auto waits = load(device_, tma_gemm());
+  EXPECT_EQ(gemm_call(300, 128, 128, stream_).attribute(TILERT_ATTRIBUTE_PDL, 1).attribute(TILERT_ATTRIBUTE_COOPERATIVE, 1).launch(*waits), Code::kOk);
+  EXPECT_TRUE(launched(0).cooperative);
+  EXPECT_FALSE(launched(0).pdl);
+}
+
+TEST_F(LaunchCuda, PdlIsCapturedButOnDevicesWhoseDriversLoseTheCapture) {
+  for (int major : {9, 12}) {
+    FAKE(fake_set_device_attribute)(0, kCuDeviceMajor, major);
+    device_ = open();
+    stream_ = stream_of(device_);
+    Artifact artifact = tma_gemm();
+    artifact.target = major == 9 ? "sm_90a" : "sm_120a";
+    artifact.kernels[0].shared_bytes = 1024;
+    const auto waits = load(device_, artifact);
+    const int before = FAKE(fake_launch_count)();
+    for (int capture : {0, 1, 0, 1}) {  // once captured, a module stays known to be
+      FAKE(fake_set_capture)(stream_, capture);
+      EXPECT_EQ(gemm_call(300, 128, 128, stream_).attribute(TILERT_ATTRIBUTE_PDL, 1).launch(*waits), Code::kOk);
+    }
+    FAKE(fake_set_capture)(stream_, 0);
+    for (int i = 0; i < 4; ++i) EXPECT_EQ(launched(before + i).pdl, major == 9 || i % 2 == 0) << major << ", launch " << i;
+  }
+}
+
 TEST_F(LaunchCuda, PriorityAndCooperativeReachTheDriver) {
   Artifact artifact = saxpy();
   artifact.kernels[0].attributes = kKernelCooperative;

@@ -140,6 +140,7 @@ void Machine::start_threads(Block& block) {
     thread.state = State::live;
     thread.waits_at = nullptr;
     thread.line = 0;
+    thread.touched = thread.waited = false;
     uint8_t* const stack = stacks_.base(thread.number);
     if (!stack) return record(Fault::unsupported, nullptr, "no memory for the stacks of threads");
     // Frames of a warp's threads must not share the sets of the host's caches.

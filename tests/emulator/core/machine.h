@@ -20,10 +20,12 @@ namespace tilert::emulator {
 struct Launch {
   std::string kernel;
   void (*entry)(const uint8_t* parameters) = nullptr;  // runs the kernel's body in the calling fiber
-  const uint8_t* parameters = nullptr;
+  static constexpr size_t kMostParameters = 4096;
+  const uint8_t* parameters = nullptr;  // in as many bytes
   uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
   uint32_t shared_bytes = 0;
   bool together = false;  // all blocks of the grid are alive at once: a cooperative launch
+  bool dependent = false;  // it may have been started before the grids before it have ended
   bool races = false;  // accesses are checked for races; of a unit compiled so
   // A line of the kernel's text to what it belongs to ("7: product"); may be empty.
   std::function<std::string(int line)> place;
@@ -63,6 +65,8 @@ struct Thread {
   State state = State::live;
   const char* waits_at = nullptr;  // of who waits
   int line = 0;          // of the last primitive that it came to
+  bool touched = false;  // global memory, as far as primitives, or all accesses where they are marked, tell
+  bool waited = false;   // for the grids before this one
 };
 
 struct Warp {
@@ -129,6 +133,10 @@ class Machine {
   bool on_own_stack(const void* address) const {
     const auto* at = static_cast<const uint8_t*>(address);
     return at >= self_->fiber.stack() && at < self_->fiber.stack() + StackPool::kBytes;
+  }
+  bool is_parameter(const void* address) const {
+    const auto* at = static_cast<const uint8_t*>(address);
+    return at >= launch_->parameters && at < launch_->parameters + Launch::kMostParameters;
   }
   bool is_stack_guard(const void* address) const { return stacks_.guard_of(address) >= 0; }
   Races* races() const { return launch_->races ? races_.get() : nullptr; }

@@ -142,7 +142,7 @@ std::string Races::note(Byte& byte, const Clock& clock, uint32_t component, uint
 }
 
 void Races::access(const void* address, size_t bytes, bool write, int site) {
-  const Thread& thread = machine_.self();
+  Thread& thread = machine_.self();
   const uint32_t component = number(thread);
   const Clock& clock = clocks_[component];
   const auto* at = static_cast<const uint8_t*>(address);
@@ -150,6 +150,7 @@ void Races::access(const void* address, size_t bytes, bool write, int site) {
     bool global = false;
     const size_t run = std::min(bytes - i, static_cast<size_t>(kPage - reinterpret_cast<uintptr_t>(at + i) % kPage));
     Byte* const marks = bytes_at(at + i, run, global);
+    thread.touched |= global && !machine_.is_parameter(at + i);
     if (!marks) return;  // beyond the block's memory: the canary or the page says so
     for (size_t b = 0; b < run; ++b) {
       std::string wrong = note(marks[b], clock, component, clock.seen[component], write, Proxy::generic, site, global);

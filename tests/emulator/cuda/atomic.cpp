@@ -67,6 +67,7 @@ void tlemu_atomic(const char* op, const void* at, void* old, const void* operand
   if (where == 0) gpu.shared(at, size, size, name.c_str());
   else if (reinterpret_cast<uintptr_t>(at) % size) gpu.fail(Fault::misaligned, name + " must be aligned to " + std::to_string(bytes) + " bytes");
   else if (gpu.on_own_stack(at) || gpu.arena_offset(at, nullptr) >= 0) gpu.fail(Fault::out_of_bounds, name + " is not in global memory");
+  gpu.self().touched |= where != 0;
   uint64_t before = 0, after = 0;
   std::memcpy(&before, at, size);
   const std::string_view what = op;

@@ -70,6 +70,7 @@ void tlemu_cp_async(void* to, const void* from, int bytes, int valid, int line) 
     gpu.fail(Fault::misaligned, "the source of cp_async must be aligned to " + std::to_string(bytes) + " bytes" +
                                     (near_buffer(from).empty() ? "" : ": it is " + near_buffer(from)));
   if (valid && gpu.on_own_stack(from)) gpu.fail(Fault::out_of_bounds, "the source of cp_async is not in global memory");
+  gpu.self().touched = true;
   ThreadCopies& copies = gpu.copies[gpu.self().number];
   if (Races* races = gpu.races()) {
     races->access(to, size, true, line);

@@ -69,7 +69,9 @@ uint32_t tlemu_address(const void* p) {
 
 void tlemu_vector(const void* p, int bytes, int line) {
   Gpu& gpu = at(line);
-  if (reinterpret_cast<uintptr_t>(p) % static_cast<uintptr_t>(bytes) == 0 || gpu.on_own_stack(p)) return;
+  if (gpu.on_own_stack(p)) return;
+  gpu.self().touched |= gpu.arena_offset(p) < 0;
+  if (reinterpret_cast<uintptr_t>(p) % static_cast<uintptr_t>(bytes) == 0) return;
   const std::string beside = near_buffer(p);
   gpu.fail(Fault::misaligned, "a vector of " + std::to_string(bytes) + " bytes at an address that is no multiple of it" +
                                   (beside.empty() ? "" : ", " + beside));

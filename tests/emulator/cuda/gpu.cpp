@@ -70,7 +70,27 @@ void Gpu::require_running(const Block& block, const std::string& what) {
   record(Fault::protocol, nullptr, text);
 }
 
+// Of a grid that may have been started early: each block waited, so that who waits for this grid knows the end of those before
+// it, and so did each thread that touched global memory.
+bool Gpu::waited_for_grids() {
+  for (const Block& block : blocks()) {
+    bool any = false;
+    for (uint32_t t = 0; t < threads_per_block(); ++t) {
+      const Thread& thread = threads()[block.first_thread + t];
+      any |= thread.waited;
+      if (!thread.touched || thread.waited) continue;
+      record(Fault::protocol, &thread, "touched global memory and never waited for the grids before, which may still write it");
+      return false;
+    }
+    if (any) continue;
+    record(Fault::protocol, &threads()[block.first_thread], "its block has ended without a wait for the grids before it");
+    return false;
+  }
+  return true;
+}
+
 void Gpu::finish_cluster() {
+  if (launch().dependent && !waited_for_grids()) return;
   for (size_t t = 0; t < copies.size(); ++t)
     if (!copies[t].arrivals.empty())
       return record(Fault::protocol, &threads()[t], "the block ends while the arrival of " + place(copies[t].arrivals.front().line) +

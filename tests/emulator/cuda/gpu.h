@@ -133,6 +133,7 @@ class Gpu : public Machine {
   void finish_cluster() override;
 
  private:
+  bool waited_for_grids();
   void land_copy(ThreadCopies& of, const PendingCopy& copy);
   bool wake_words();
   void finish_stores(const Thread& thread);

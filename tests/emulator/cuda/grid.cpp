@@ -25,6 +25,13 @@ void turn_grid(Machine& machine, Group& group) {
 
 using namespace tilert::emulator;
 
+void tlemu_wait_for_grids(int line) {
+  Gpu& gpu = at(line);
+  if (gpu.self().touched) gpu.fail(Fault::protocol, "waits for the grids before it after it has touched global memory, which they may still write");
+  if (gpu.launch().together) gpu.fail(Fault::protocol, "a wait for the grids before in a cooperative launch, which overlaps none");
+  gpu.self().waited = true;
+}
+
 void tlemu_grid_barrier(uint32_t* counter, int line) {
   Gpu& gpu = at(line);
   if (!gpu.launch().together) gpu.fail(Fault::protocol, "the grid's barrier in a launch that is not cooperative");

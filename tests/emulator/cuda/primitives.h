@@ -30,6 +30,7 @@ int tlemu_cluster_rank(void);
 void tlemu_cluster_barrier(int line);
 void* tlemu_cluster_pointer(const void* p, int rank, int line);
 void* tlemu_cluster_access(const void* p, int rank, int bytes, int write, int line);  // where it is
+void tlemu_wait_for_grids(int line);
 void tlemu_grid_barrier(uint32_t* counter, int line);
 void tlemu_wait_at_least(const uint32_t* word, uint32_t least, int line);
 void tlemu_set_word(uint32_t* word, uint32_t value, int line);

@@ -209,6 +209,7 @@ void tlemu_tma_load(void* to, const void* map, void* bar, int rank, const int* w
   load.thread = gpu.self().number;
   std::copy_n(where, rank, load.at);
   check_corner(gpu, load.map, where, false);
+  gpu.self().touched = true;
   if (uint64_t{load.blocks} >> gpu.cluster_of(gpu.block()).size()) gpu.fail(Fault::protocol, "a multicast to blocks that the cluster does not have");
   for (Block& block : gpu.cluster_of(gpu.block()))
     if (load.reaches(block)) {
@@ -247,6 +248,7 @@ void tlemu_tma_store(const void* map, const void* from, int rank, const int* whe
   check_corner(gpu, store.map, where, true);
   check_reduction(gpu, store.map, reduce);
   store.line = line;
+  gpu.self().touched = true;
   if (gpu.races()) note_store(gpu, store);
   gpu.stores[gpu.self().number].open.push_back(std::move(store));
 }

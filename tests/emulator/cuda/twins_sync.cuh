@@ -53,6 +53,13 @@ TL_DEV void tl_wait_at_least(const tl_u32* word, tl_u32 least, int line = __buil
 //@ tl_set_word
 TL_DEV void tl_set_word(tl_u32* word, tl_u32 value, int line = __builtin_LINE()) { tlemu_set_word(word, value, line); }
 
+//@ tl_wait_for_grids
+TL_DEV void tl_wait_for_grids(int line = __builtin_LINE()) { tlemu_wait_for_grids(line); }
+
+//@ tl_launch_dependents
+// Grids run one after the other.
+TL_DEV void tl_launch_dependents() {}
+
 //@ tl_grid_barrier
 TL_DEV void tl_grid_barrier(tl_u32* counter, int line = __builtin_LINE()) { tlemu_grid_barrier(counter, line); }
 

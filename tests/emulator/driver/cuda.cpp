@@ -57,7 +57,7 @@ std::mutex mutex;
 std::vector<std::unique_ptr<Module>> modules;  // kept: a test may launch what it unloaded, and shall be told
 
 CuResult start(CuFunction handle, const uint32_t grid[3], const uint32_t block[3], const uint32_t cluster[3], uint32_t shared, void** parameters,
-               bool together = false) {
+               bool together = false, bool dependent = false) {
   const auto& function = *reinterpret_cast<Function*>(handle);
   DriverLaunch launch;
   launch.text = function.module->text;
@@ -67,6 +67,7 @@ CuResult start(CuFunction handle, const uint32_t grid[3], const uint32_t block[3
   std::copy_n(cluster, 3, launch.cluster);
   launch.shared_bytes = shared;
   launch.together = together;
+  launch.dependent = dependent;
   launch.parameters = parameters;
   const std::string wrong = run_everywhere(launch);
   keep_report(wrong);
@@ -202,13 +203,15 @@ CuResult cuLaunchCooperativeKernel(CuFunction function, uint32_t gx, uint32_t gy
 }
 CuResult cuLaunchKernelEx(const CuLaunchConfig* config, CuFunction function, void** parameters, void**) {
   uint32_t cluster[3] = {1, 1, 1};
-  bool together = false;
+  bool together = false, dependent = false;
   for (uint32_t i = 0; i < config->attribute_count; ++i) {
     const CuLaunchAttribute& attribute = config->attributes[i];
     if (attribute.id == kCuAttributeCluster) std::copy_n(attribute.value.cluster, 3, cluster);
     if (attribute.id == kCuAttributeCooperative && attribute.value.flag) together = true;
+    if (attribute.id == kCuAttributePdl && attribute.value.flag) dependent = true;
   }
-  return start(function, config->grid, config->block, cluster, config->shared_bytes, parameters, together);
+  if (together && dependent) return kCuInvalidValue;
+  return start(function, config->grid, config->block, cluster, config->shared_bytes, parameters, together, dependent);
 }
 CuResult cuStreamIsCapturing(CuStream, int32_t* status) {
   *status = kCuCaptureNone;

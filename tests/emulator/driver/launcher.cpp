@@ -36,6 +36,7 @@ std::string run_once(const DriverLaunch& of, const LoadedKernel& kernel, const K
   std::memcpy(launch.cluster, of.cluster, sizeof launch.cluster);
   launch.shared_bytes = of.shared_bytes;
   launch.together = of.together;
+  launch.dependent = of.dependent;
   launch.races = with_races;
   launch.place = [&text](int line) { return place_in(text, line); };
   const auto start = std::chrono::steady_clock::now();

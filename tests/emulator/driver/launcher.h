@@ -11,6 +11,7 @@ struct DriverLaunch {
   std::string name;
   uint32_t grid[3], block[3], cluster[3], shared_bytes;
   bool together = false;  // a cooperative launch
+  bool dependent = false;  // programmatic stream serialization
   void** parameters;
 };
 

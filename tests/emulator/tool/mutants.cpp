@@ -12,7 +12,7 @@ namespace {
 // Statements whose loss must be seen: barriers, waits, commits, fences, arrivals, and what they order.
 const char* const kDeleted[] = {"tl_barrier(", "tl_named_barrier(", "tl_cluster_barrier(", "tl_warp_sync(", "tl_cp_async", "tl_mbarrier_",
     "tl_tma_", "tl_proxy_fence(", "tl_wgmma_fence(", "tl_wgmma_commit(", "tl_wgmma_wait<", "tl_wgmma_ss<", "tl_wgmma_rs<", "tl_mma_",
-    "tl_ldmatrix_", "tl_stmatrix_"};
+    "tl_ldmatrix_", "tl_stmatrix_", "tl_wait_for_grids("};
 
 struct Rewrite {
   const char *pattern, *to;
