@@ -117,7 +117,7 @@ Scenario places_of_extremes(const Values& v) {
       b.copy(places, y(0));
     });
   });
-  for (int64_t trial = 0; trial < (box.lines() > 5 ? 4 : 12); ++trial) {
+  for (int64_t trial = 0; trial < (box.lines() > 5 ? 6 : 12); ++trial) {
     // With ties, and almost without; none is a place.
     const int64_t most = trial == 0 ? 6 : 100, middle = -120;
     Reals x = whole(static_cast<size_t>(box.rows * box.columns), middle - most, middle + most, static_cast<uint64_t>(9 + trial)), y;
@@ -127,8 +127,11 @@ Scenario places_of_extremes(const Values& v) {
           if ((line == 1 && trial < 2) || (i * 7 + line) % 5 == 0) x[box.at(line, i)] = std::numeric_limits<Real>::quiet_NaN();
     // One alone is the extreme, in another place for each line and trial.
     if (trial > 0)
-      for (int64_t line = 0; line < box.lines(); ++line)
-        x[box.at(line, box.extent() * kPlaces[(trial + 5 * line) % 12] / 100)] = static_cast<Real>(middle + (least ? -101 : 101));
+      for (int64_t line = 0; line < box.lines(); ++line) {
+        const bool anywhere = trial >= 4 && box.lines() > 5;  // many lines: an extreme in every part of some line
+        const int64_t place = anywhere ? 211 * trial + 5 * line : box.extent() * kPlaces[(trial + 5 * line) % 12] / 100;
+        x[box.at(line, place % box.extent())] = static_cast<Real>(middle + (least ? -101 : 101));
+      }
     for (int64_t line = 0; line < box.lines(); ++line) {
       int64_t best = -1;
       for (int64_t i = 0; i < box.extent(); ++i) {
@@ -221,16 +224,18 @@ Scenario logsumexp(const Values& v) {
       b.parallel({static_cast<int>(rows)}, [&](tl::Index i) { y(i) = tl::log(l(i)) + m(i); });
     });
   });
-  Reals x = uniform(v.dtype(), static_cast<size_t>(rows * n), 8);
-  for (int64_t r = 0; r < rows; ++r) x[static_cast<size_t>(r * n + n * kPlaces[r] / 100)] = 2;  // the greatest
-  Reals y, sizes;
-  for (int64_t r = 0; r < rows; ++r) {
-    Real total = 0;
-    for (int64_t i = 0; i < n; ++i) total += std::exp(x[static_cast<size_t>(r * n + i)]);
-    y.push_back(std::log(total));
-    sizes.push_back(2 + std::log(total));
+  for (int64_t first : {0, 5}) {
+    Reals x = uniform(v.dtype(), static_cast<size_t>(rows * n), 8);
+    for (int64_t r = 0; r < rows; ++r) x[static_cast<size_t>(r * n + n * kPlaces[(first + r) % 12] / 100)] = 2;  // the greatest
+    Reals y, sizes;
+    for (int64_t r = 0; r < rows; ++r) {
+      Real total = 0;
+      for (int64_t i = 0; i < n; ++i) total += std::exp(x[static_cast<size_t>(r * n + i)]);
+      y.push_back(std::log(total));
+      sizes.push_back(2 + std::log(total));
+    }
+    s.launch().input(v.dtype(), x).output(tl::f32, nearly(tl::f32, y, sizes, static_cast<Real>(4 * n)));
   }
-  s.launch().input(v.dtype(), x).output(tl::f32, nearly(tl::f32, y, sizes, static_cast<Real>(4 * n)));
   return s;
 }
 

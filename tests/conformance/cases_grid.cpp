@@ -1,4 +1,6 @@
 // Cases of the whole grid: blocks that meet.
+#include <algorithm>
+
 #include "conformance/scenario.h"
 
 namespace tilert::conformance {
@@ -76,21 +78,25 @@ Scenario until_settled(const Values& v) {
       });
     });
   });
-  const Reals start = whole(width * height, -99, 99, 5);
-  Reals x = start, rounds(64, 0);
-  for (int64_t round = 0; round == 0 || rounds[round - 1] != 0; ++round) {
-    const Reals before = x;
-    for (int64_t j = 0; j < height; ++j)
-      for (int64_t i = 0; i < width; ++i) {
-        Real& here = x[j * width + i];
-        if (i > 0) here = std::max(here, before[j * width + i - 1]);
-        if (i + 1 < width) here = std::max(here, before[j * width + i + 1]);
-        if (j > 0) here = std::max(here, before[(j - 1) * width + i]);
-        if (j + 1 < height) here = std::max(here, before[(j + 1) * width + i]);
-        rounds[round] += here > before[j * width + i];
-      }
+  Reals start = whole(width * height, -99, 99, 5);
+  for (int turned = 0; turned < 2; ++turned) {  // the greatest comes from the one side, then from the other
+    Reals x = start, rounds(64, 0);
+    for (int64_t round = 0; round == 0 || rounds[round - 1] != 0; ++round) {
+      const Reals before = x;
+      for (int64_t j = 0; j < height; ++j)
+        for (int64_t i = 0; i < width; ++i) {
+          Real& here = x[j * width + i];
+          if (i > 0) here = std::max(here, before[j * width + i - 1]);
+          if (i + 1 < width) here = std::max(here, before[j * width + i + 1]);
+          if (j > 0) here = std::max(here, before[(j - 1) * width + i]);
+          if (j + 1 < height) here = std::max(here, before[(j + 1) * width + i]);
+          rounds[round] += here > before[j * width + i];
+        }
+    }
+    for (int again = 0; again < 2; ++again) s.launch().inout(tl::i32, start, exactly(x)).inout(tl::i32, Reals(64, 0), exactly(rounds));
+    std::reverse(start.begin(), start.end());
+    for (Real& value : start) value += 2000000000;  // more than what lies behind the tensor
   }
-  for (int again = 0; again < 2; ++again) s.launch().inout(tl::i32, start, exactly(x)).inout(tl::i32, Reals(64, 0), exactly(rounds));
   return s;
 }
 

@@ -72,7 +72,7 @@ Scenario impossible_layout(const Values& v) {
 // cast.
 Scenario repeated(const Values& v) {
   const tl::DType dtype = v.dtype();
-  const int64_t m = 24, n = 40, have = v["have"];
+  const int64_t m = 24, n = 40;
   const int64_t columns = v["way"] == 1 ? 1 : n;
   Scenario s;
   s.program([&](tl::Builder& b) {
@@ -100,16 +100,19 @@ Scenario repeated(const Values& v) {
       b.copy(y, Y);
     });
   });
-  const Reals x = pattern(dtype, static_cast<size_t>(v["way"] == 0 ? have : have * columns), 3);
-  const int64_t end = v["bounded"] ? have - 2 : have;
-  const Real beyond = v["bounded"] ? 3 : 0;
-  Reals y;
-  for (int64_t i = 0; i < m; ++i)
-    for (int64_t j = 0; j < n; ++j) {
-      const int64_t at = v["way"] == 0 ? j : i;
-      y.push_back(at < end ? x[static_cast<size_t>(at * (v["way"] == 0 ? 1 : columns))] : beyond);
-    }
-  s.launch({have}).input(dtype, x).output(tl::f32, exactly(y));
+  // Once with fewer than the tile has, once with more.
+  for (int64_t have : {v["have"], v["have"] == 17 ? int64_t{50} : int64_t{17}}) {
+    const Reals x = pattern(dtype, static_cast<size_t>(v["way"] == 0 ? have : have * columns), 3);
+    const int64_t end = v["bounded"] ? have - 2 : have;
+    const Real beyond = v["bounded"] ? 3 : 0;
+    Reals y;
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        const int64_t at = v["way"] == 0 ? j : i;
+        y.push_back(at < end ? x[static_cast<size_t>(at * (v["way"] == 0 ? 1 : columns))] : beyond);
+      }
+    s.launch({have}).input(dtype, x).output(tl::f32, exactly(y));
+  }
   return s;
 }
 

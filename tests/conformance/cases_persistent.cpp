@@ -84,7 +84,7 @@ Scenario counted_before(const Values&) {
   const Reals x = whole(n, -2, 2, 11), start = whole(n, -50, 50, 3);
   Reals y = start;
   Real count = 0;
-  Reals list(n, 0);
+  Reals list(n, 1);  // a tile too many would add x(1) again
   for (int64_t i = 0; i < n; ++i) {
     if (x[i] <= 0) continue;
     y[i] += x[i];
@@ -92,7 +92,7 @@ Scenario counted_before(const Values&) {
   }
   Launch& launch = s.launch({n});
   launch.input(tl::i32, x);
-  launch.inout(tl::i32, Reals(n, 0), exactly(list)).inout(tl::i32, {0}, exactly({count})).inout(tl::i32, start, exactly(y));
+  launch.inout(tl::i32, Reals(n, 1), exactly(list)).inout(tl::i32, {0}, exactly({count})).inout(tl::i32, start, exactly(y));
   launch.max_blocks = 4;
   return s;
 }
@@ -105,15 +105,18 @@ Scenario planned_tiles(const Values& v) {
     auto seen = b.inout("seen", tl::i32, {Y, X}), where = b.output("where", tl::i32, {Y, X});
     b.grid({X, Y}, tl::persistent(), [&](tl::Index x, tl::Index y) {
       if (v["groups"]) b.tile_cost((x * 7 + y * 5) % 13 + 1, y % 3);
-      else b.tile_cost(X - x);
+      else b.tile_cost(x + 1);
       b.atomic_add(seen(y, x), 1);
       where(y, x) = tl::cast(tl::i32, y * 100 + x);
     });
   });
   using Plan = Launch::Plan;
+  // A plan on the device leaves the longer one's words behind its own: as many blocks as tiles must not take them for theirs.
   const std::vector<std::tuple<int64_t, int64_t, int64_t, Plan>> launches = {
-      {7, 13, 5, Plan::none}, {7, 13, 5, Plan::on_host}, {7, 13, 5, Plan::none}, {7, 13, 4, Plan::none}, {6, 13, 5, Plan::none},
-      {7, 13, 5, Plan::on_device}, {7, 13, 5, Plan::none}, {1, 1, 9, Plan::on_device}, {20, 3, 1, Plan::on_device}, {20, 14, 0, Plan::on_host}};
+      {7, 13, 5, Plan::none},       {7, 13, 5, Plan::on_host},   {7, 13, 5, Plan::none},     {7, 13, 4, Plan::none},
+      {6, 13, 5, Plan::none},       {7, 13, 40, Plan::on_host},  {7, 13, 5, Plan::on_device}, {7, 13, 91, Plan::none},
+      {7, 13, 5, Plan::none},       {1, 1, 9, Plan::on_device},  {20, 3, 1, Plan::on_device}, {20, 14, 0, Plan::on_host},
+      {34, 20, 600, Plan::on_device}};
   for (const auto& [columns, rows, most, plan] : launches) {
     Reals where;
     for (int64_t y = 0; y < rows; ++y)

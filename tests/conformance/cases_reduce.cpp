@@ -149,6 +149,7 @@ Scenario operations(const Values& v) {
       const Real usual = op == 8 ? 0 : dtype == tl::boolean ? 1 : 63;
       seed[i] = i == 3 ? (dtype == tl::boolean ? 1 - usual : 32) : usual;
     }
+    if (raised && op == 2) seed[3] = kRaised - 7;  // less than the row
     if (nans) seed[2] = NAN;
     Reals want;
     for (int64_t i = 0; i < rows; ++i) {
