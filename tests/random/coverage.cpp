@@ -62,6 +62,7 @@ struct Counter {
     to.add(fmt::format("atomic {} {}{}", ir::word(n.op), kind(n.to.buffer), n.old == ir::kNoVar ? "" : " with the old value"));
     to.add(fmt::format("atomic order {}", ir::word(n.order)));
   }
+  void of(const ir::ThreadOp& n) { to.add("threads: " + std::string(ir::word(n.kind)) + (n.value ? " of " + std::string(dtype_text(n.value->dtype)) : "")); }
   void of(const ir::Jump& n) { to.add(std::string(ir::word(n.kind))); }
   void of(const ir::Parallel& n) { to.add(fmt::format("parallel of {} dims", n.vars.size())); }
   void of(const ir::For& n) {

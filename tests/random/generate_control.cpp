@@ -60,6 +60,7 @@ bool Generator::statement() {
   if (loops_ > 0 && dice_.chance(5)) return jump();
   if (depth_ == 0 && dice_.chance(1)) return leaves();
   if (depth_ == 0 && dice_.chance(2)) return meet();
+  if (dice_.chance(15) && threads()) return true;
   if (dice_.chance(1)) return report();
   if (depth_ < kMaxDepth && dice_.chance(4)) return while_loop();
   const int64_t kind = dice_.below(100);

@@ -134,7 +134,8 @@ void Generator::declare_tensors() {
 ir::Hints Generator::hints() {
   ir::Hints h;
   using Kind = ir::HintKind;
-  if (dice_.chance(50)) h.set(Kind::threads, dice_.of({32, 64, 128, 128, 256, 96}));
+  if (dice_.chance(10)) h.set(Kind::threads_fixed, dice_.of({32, 64, 96, 128, 256}));
+  else if (dice_.chance(50)) h.set(Kind::threads, dice_.of({32, 64, 128, 128, 256, 96}));
   if (dice_.chance(10)) h.set(Kind::min_blocks, dice_.from(1, 3));
   if (dice_.chance(10)) h.set(Kind::max_registers, dice_.of({64, 128, 255}));
   if (dice_.chance(product_ ? 4 : 15)) h.set(Kind::roles, 1);

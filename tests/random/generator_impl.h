@@ -61,6 +61,16 @@ class Generator {
   bool jump();
   bool leaves();
 
+  // generate_threads.cpp: loops over threads
+  struct Arrival {
+    size_t from, tile;
+    int64_t count;
+  };
+  bool threads();
+  void exchange();
+  std::optional<Arrival> arrival(int64_t threads);
+  void issue(const Arrival& a, Expr thread);
+
   // generate_grid.cpp: of the grid
   void persist(ir::Kernel& kernel);
   bool meet();
