@@ -38,7 +38,7 @@ constexpr size_t kLargestRow = size_t{512} << 20;
 
 // The store and all that works on it; not there when entries are kept in memory alone.
 struct Disk {
-  Disk(const Place& place, const CacheOptions& options, Events& events)
+  Disk(const StorePlace& place, const CacheOptions& options, Events& events)
       : store(place, options.read_wait, options.write_wait),
         leases(place),
         writer(store, events, options.queue_bytes, options.exit_wait) {}
@@ -52,7 +52,7 @@ class LayeredCache final : public Cache, private ForkAware {
   explicit LayeredCache(CacheOptions options) : options_(std::move(options)), events_(options_.on_event) {
     EventList events;
     if (options_.disk && sqlite3_threadsafe())
-      if (std::optional<Place> place = choose_place(options_, events))
+      if (std::optional<StorePlace> place = choose_place(options_, events))
         disk_ = std::make_unique<Disk>(*place, options_, events_);
     flights_ = std::make_unique<Flights>();
     events_.report(events);

@@ -37,7 +37,7 @@ struct LeaseGrant {
 
 class Leases {
  public:
-  explicit Leases(Place place) : place_(std::move(place)) {}
+  explicit Leases(StorePlace place) : place_(std::move(place)) {}
 
   // held: at once; waited: another process held it; timed_out, or cancelled by `cancel`: it still does.
   LeaseGrant acquire(const Digest& key, std::chrono::milliseconds wait, std::stop_token cancel = {});
@@ -49,7 +49,7 @@ class Leases {
  private:
   std::shared_ptr<LeaseFile> file();
 
-  Place place_;
+  StorePlace place_;
   std::mutex mutex_;
   std::shared_ptr<LeaseFile> file_;
   bool unavailable_ = false;

@@ -61,7 +61,7 @@ class Chooser {
  public:
   Chooser(const CacheOptions& options, EventList& events) : options_(options), events_(events) {}
 
-  std::optional<Place> choose() {
+  std::optional<StorePlace> choose() {
     if (!options_.directory.empty()) {
       candidates_.push_back(absolute(options_.directory));
     } else {
@@ -70,7 +70,7 @@ class Chooser {
       candidates_.push_back(temporary_directory());
     }
     for (size_t i = 0; i < candidates_.size(); ++i)
-      if (std::optional<Place> place = look(std::string(candidates_[i]))) return place;
+      if (std::optional<StorePlace> place = look(std::string(candidates_[i]))) return place;
     note(CacheEventKind::no_directory, "", "");
     return std::nullopt;
   }
@@ -80,12 +80,12 @@ class Chooser {
     events_.push_back({kind, path, std::move(detail)});
   }
 
-  std::optional<Place> look(const std::string& directory) {
+  std::optional<StorePlace> look(const std::string& directory) {
     std::string there = directory;  // the part that exists
     while (access(there.c_str(), F_OK) != 0 && there != "/") there = parent_of(there);
     std::string real = resolved(there);
     if (real.empty()) return std::nullopt;
-    Place place{real == "/" ? directory : real + directory.substr(there.size()), true};
+    StorePlace place{real == "/" ? directory : real + directory.substr(there.size()), true};
     if (!check_filesystem(real, directory)) return std::nullopt;
     return there == directory ? look_inside(place) : look_above(place, real);
   }
@@ -106,7 +106,7 @@ class Chooser {
   }
 
   // The directory does not exist yet: it must be possible to make it when the first entry is written.
-  std::optional<Place> look_above(const Place& place, const std::string& parent) {
+  std::optional<StorePlace> look_above(const StorePlace& place, const std::string& parent) {
     struct stat status {};
     bool folder = stat(parent.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
     if (folder && access(parent.c_str(), W_OK | X_OK) == 0) return place;
@@ -114,7 +114,7 @@ class Chooser {
     return std::nullopt;
   }
 
-  std::optional<Place> look_inside(Place place) {
+  std::optional<StorePlace> look_inside(StorePlace place) {
     if (std::string reason = distrust(place.directory); !reason.empty()) {
       note(CacheEventKind::unsafe_directory, place.directory, reason);
       return std::nullopt;
@@ -137,11 +137,11 @@ class Chooser {
 
 std::string temporary_directory() { return fmt::format("/tmp/tilert-{}", geteuid()); }
 
-bool make_place(const Place& place) {
+bool make_place(const StorePlace& place) {
   return place.writable && make_directories(place.directory) && distrust(place.directory).empty();
 }
 
-std::optional<Place> choose_place(const CacheOptions& options, EventList& events) {
+std::optional<StorePlace> choose_place(const CacheOptions& options, EventList& events) {
   return Chooser(options, events).choose();
 }
 

@@ -50,7 +50,7 @@ class CreationLock {
 
 }  // namespace
 
-Store::Store(Place place, std::chrono::milliseconds read_wait, std::chrono::milliseconds write_wait)
+Store::Store(StorePlace place, std::chrono::milliseconds read_wait, std::chrono::milliseconds write_wait)
     : place_(std::move(place)) {
   read_policy_.wait_ms = read_wait.count();
   write_policy_.wait_ms = write_wait.count();

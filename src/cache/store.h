@@ -27,7 +27,7 @@ struct StoreWrite {
 
 class Store {
  public:
-  Store(Place place, std::chrono::milliseconds read_wait, std::chrono::milliseconds write_wait);
+  Store(StorePlace place, std::chrono::milliseconds read_wait, std::chrono::milliseconds write_wait);
 
   // none with the blob, absent (a miss), or a fault that the caller takes as a miss. Events are appended.
   DbFault read(const Digest& row, std::string& blob, EventList& events);
@@ -37,7 +37,7 @@ class Store {
 
   bool writable() const { return place_.writable && !off_ && !denied_; }
   bool off() const { return off_; }
-  const Place& place() const { return place_; }
+  const StorePlace& place() const { return place_; }
   std::string path() const;  // of the file in use
   void set_write_wait(std::chrono::milliseconds wait) {
     write_policy_.wait_ms = wait.count();
@@ -58,7 +58,7 @@ class Store {
   std::string file_of(int number) const;
   int number();
 
-  const Place place_;
+  const StorePlace place_;
   std::atomic<bool> off_{false};     // for good: too many faults
   std::atomic<bool> denied_{false};  // writing is
   std::atomic<bool> fork_comes_{false};

@@ -289,7 +289,7 @@ TEST(Cache, ThirtyTwoThreadsUseItAtOnce) {
 
 class Places : public testing::Test {
  protected:
-  std::optional<Place> choose(const CacheOptions& options) {
+  std::optional<StorePlace> choose(const CacheOptions& options) {
     events_.clear();
     return choose_place(options, events_);
   }
@@ -310,7 +310,7 @@ TEST_F(Places, ANetworkFilesystemGivesWayToALocalDirectory) {
        {0x6969u, 0xFF534D42u, 0x0BD00BD0u, 0x47504653u, 0x00C36400u, 0x01021997u, 0x65735546u, 0x12345u}) {
     bool home = true;
     options.filesystem_type = [&](const std::string&) { return std::exchange(home, false) ? type : 0xEF53u; };
-    std::optional<Place> place = choose(options);
+    std::optional<StorePlace> place = choose(options);
     ASSERT_TRUE(place) << std::hex << type;
     EXPECT_EQ(place->directory, local);
     EXPECT_TRUE(has(CacheEventKind::network_directory));
@@ -363,7 +363,7 @@ TEST_F(Places, LinksToADirectoryOfOursAreFollowedOnce) {
   std::filesystem::create_directory(scratch_ / "real");
   std::filesystem::permissions(scratch_ / "real", std::filesystem::perms::owner_all);
   std::filesystem::create_directory_symlink(scratch_ / "real", scratch_ / "link");
-  std::optional<Place> place = choose(options_in(scratch_ / "link"));
+  std::optional<StorePlace> place = choose(options_in(scratch_ / "link"));
   ASSERT_TRUE(place);
   EXPECT_EQ(place->directory, scratch_ / "real");
 }
@@ -372,13 +372,13 @@ TEST_F(Places, WithoutAHomeTheTemporaryDirectoryIsTaken) {
   int end = end_of(start_process([&] {
     unsetenv("HOME");
     unsetenv("XDG_CACHE_HOME");
-    std::optional<Place> place = choose({});
+    std::optional<StorePlace> place = choose({});
     return place && place->directory == temporary_directory() ? 0 : 1;
   }));
   EXPECT_EQ(end, 0);
   end = end_of(start_process([&] {
     setenv("XDG_CACHE_HOME", (scratch_ / "xdg").c_str(), 1);
-    std::optional<Place> place = choose({});
+    std::optional<StorePlace> place = choose({});
     return place && place->directory == scratch_ / "xdg/tilert" ? 0 : 1;
   }));
   EXPECT_EQ(end, 0);
