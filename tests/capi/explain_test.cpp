@@ -40,11 +40,11 @@ std::string explained(const tl::Program& program, const char* target, tilert_exp
 }
 
 // A product in a pipelined loop, with one hint of every kind and a copy asked for another engine.
-tl::Program hinted(const tl::Hints& hints, uint32_t* loop_line = nullptr) {
+tl::Program hinted(const tl::Hints& hints, uint32_t* loop_line = nullptr, tl::DType dtype = tl::f16) {
   tl::Builder b("hinted");
-  auto A = b.input("A", tl::f16, {64, 128}), B = b.input("B", tl::f16, {64, 128}), C = b.output("C", tl::f32, {64, 64});
+  auto A = b.input("A", dtype, {64, 128}), B = b.input("B", dtype, {64, 128}), C = b.output("C", tl::f32, {64, 64});
   b.grid({1, 1}, hints, [&](tl::Index, tl::Index) {
-    auto a = b.shared(tl::f16, {64, 32}, "left"), w = b.shared(tl::f16, {64, 32}, "right");
+    auto a = b.shared(dtype, {64, 32}, "left"), w = b.shared(dtype, {64, 32}, "right");
     auto acc = b.fragment(tl::f32, {64, 64}, "sum");
     b.clear(acc);
     if (loop_line) *loop_line = __LINE__ + 1;
@@ -88,6 +88,19 @@ TEST(Explain, AKernelThatWaitsForTheGridBeforeItIsThereWhereTheTargetHasIt) {
   for (const char* target : {"sm_90", "sm_90a", "sm_100a", "sm_120a"}) EXPECT_EQ(pdl(target)["taken"], true) << target << pdl(target);
   for (const char* target : {"sm_80", "sm_89"}) EXPECT_THAT(pdl(target)["reason"].dump(), HasSubstr("sm_90 on")) << target;
   EXPECT_THAT(pdl("cpu:x86-64-v3")["reason"].dump(), HasSubstr("runs to completion"));
+}
+
+TEST(Explain, AFixedNumberOfThreadsIsTakenAndLeavesNoProducer) {
+  const json kernel = json::parse(explained(hinted(tl::threads_fixed(128)), "sm_90a", TILERT_EXPLAIN_JSON))["kernels"][0];
+  EXPECT_EQ(outcome(kernel, "threads_fixed 128")["taken"], true) << kernel["hints"];
+  EXPECT_EQ(kernel["threads"], 128);
+  EXPECT_THAT(kernel.dump(), HasSubstr("its number of threads is fixed"));
+}
+
+TEST(Explain, AProductThatNoMatrixInstructionTakesSaysWhy) {
+  const auto of = [](tl::DType dtype, const char* target) { return explained(hinted(tl::threads(64), nullptr, dtype), target, TILERT_EXPLAIN_TEXT); };
+  EXPECT_THAT(of(tl::bf16, "sm_75"), HasSubstr("by fma: sm_75 has no matrix instruction of bf16 into f32"));
+  EXPECT_THAT(of(tl::f16, "sm_75"), testing::AllOf(HasSubstr("by mma_m16n8k16_f16_by_8"), testing::Not(HasSubstr("no matrix instruction"))));
 }
 
 TEST(Explain, ARegisterBoundIsMetByTheBlocksOfAMultiprocessor) {
