@@ -56,6 +56,7 @@ Scenario hints(const Values& v) {
     for (int j = 0; j < 64; ++j)
       for (int k = 0; k < 96; ++k) c[i * 64 + j] += a[i * 96 + k] * w[j * 96 + k];
   s.launch().input(tl::f16, a).input(tl::f16, w).output(tl::f32, exactly(c));
+  s.launches.back().overlaps = true;
   return s;
 }
 
@@ -66,22 +67,22 @@ void add_link(tl::Builder& b, const tl::Tile& x, const tl::Tile& y, int64_t kind
     b.grid({4, 1}, hints, [&](tl::Index at, tl::Index) {
       b.parallel({16, 64}, [&](tl::Index i, tl::Index j) { y(at * 16 + i, j) = x(at * 16 + i, j) + tl::cast(tl::f16, 1); });
     });
-  } else if (kind == 1) {  // copies that run ahead, or roles, of a product with the identity
+  } else if (kind == 1) {  // copies that run ahead to a product with the identity
     b.grid({1, 1}, hints, [&](tl::Index, tl::Index) {
-      auto a = b.shared(tl::f16, {64, 64}), one = b.shared(tl::f16, {64, 64});
+      auto a = b.shared(tl::f16, {64, 16}), one = b.shared(tl::f16, {16, 64});
       auto sum = b.fragment(tl::f32, {64, 64});
       auto out = b.fragment(tl::f16, {64, 64});
       b.clear(sum);
-      b.pipelined(1, tl::stages(2), [&](tl::Index k) {
-        b.copy(x(0, k * 64), a);
-        b.parallel({64, 64}, [&](tl::Index i, tl::Index j) { one(i, j) = tl::cast(tl::f16, tl::select(i == j, tl::cast(tl::i32, 1), 0)); });
+      b.pipelined(4, tl::stages(3), [&](tl::Index k) {
+        b.copy(x(0, k * 16), a);
+        b.parallel({16, 64}, [&](tl::Index i, tl::Index j) { one(i, j) = tl::cast(tl::f16, tl::select(k * 16 + i == j, tl::cast(tl::i32, 1), 0)); });
         b.gemm(a, one, sum);
       });
       b.copy(sum, out);
       plus_one(out);
       b.copy(out, y);
     });
-  } else {  // blocks that loop over tiles, and a reduction through shared memory
+  } else {  // blocks that loop over tiles, through shared memory
     b.grid({4, 4}, hints.persistent(), [&](tl::Index i, tl::Index j) {
       auto t = b.shared(tl::f16, {16, 16});
       b.copy(x(j * 16, i * 16), t);
