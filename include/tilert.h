@@ -239,14 +239,23 @@ enum {
 typedef struct tilert_tensor_options {
   uint32_t struct_size;
   uint32_t flags;             /* TILERT_TENSOR_* */
-  const tilert_expr* strides; /* `rank` of them, in elements; NULL: row-major contiguous */
-  uint32_t stride_count;      /* rank where strides is given, else 0 */
+  const tilert_expr* strides; /* `rank` of them (of a pointer table one less), in elements; NULL: row-major contiguous */
+  uint32_t stride_count;      /* how many, where strides is given, else 0 */
   uint32_t alignment;         /* bytes; 0: 16 */
 } tilert_tensor_options;
 enum {
   TILERT_TENSOR_MAY_ALIAS = 1,    /* may overlap other parameters that say so too */
-  TILERT_TENSOR_POINTER_TABLE = 2 /* a table of device pointers (grouped work): refused by this version */
+  TILERT_TENSOR_POINTER_TABLE = 2 /* a table of device pointers, below */
 };
+/* A pointer table (grouped work: weights of experts that live in allocations of their own). The shape is {count, sizes...}: the
+ * argument points to `count` pointers of 8 bytes, in device memory (host memory for CPU targets), and element (g, i...) is
+ * element (i...) of the tensor at pointer g, whose shape is `sizes` and whose strides are those given or row-major contiguous.
+ * `dtype`, `access` and `alignment` (of each pointer) speak of these tensors; the table itself is only read, once a kernel has
+ * begun, and may not change while it runs. A NULL pointer is a tensor without elements. A g out of 0 to count - 1 is out of
+ * bounds, as any other index: reads give the safe value, writes are dropped, no pointer is followed. A region of an operation
+ * lies in one tensor: its extent in the first dim is 1. In `parallel` each element may have a g of its own. Two tensors of one
+ * table, and those of another parameter, do not overlap where one is written, unless TILERT_TENSOR_MAY_ALIAS says so. No
+ * reshape, and no transpose of the first dim. What the tables point to is nowhere checked. */
 TILERT_API tilert_tensor tilert_builder_tensor(tilert_builder* builder, const char* name, tilert_access access,
                                                tilert_dtype dtype, const tilert_expr* shape, uint32_t rank,
                                                const tilert_tensor_options* options) TILERT_NOEXCEPT;
@@ -949,6 +958,8 @@ typedef struct tilert_parameter_info {
   tilert_access access; /* tensors */
   uint32_t rank;        /* tensors */
   uint32_t alignment;   /* tensors: bytes */
+  uint32_t is_pointer_table; /* a tensor parameter with TILERT_TENSOR_POINTER_TABLE */
+  uint32_t reserved;
 } tilert_parameter_info;
 TILERT_API uint32_t tilert_program_parameter_count(const tilert_program* program) TILERT_NOEXCEPT;
 TILERT_API tilert_status tilert_program_parameter(const tilert_program* program, uint32_t index,
@@ -1284,9 +1295,11 @@ enum { /* as DLPack numbers them */
 struct tilert_argument {
   tilert_argument_kind kind;
   tilert_dtype dtype;
-  void* data; /* tensor: the first element, a DLPack byte offset folded in. May be NULL where it has no elements */
-  const int64_t* shape;   /* tensor: ndim sizes; NULL: as the dims say */
-  const int64_t* strides; /* tensor: in elements, 0 or positive; NULL: row-major contiguous */
+  /* tensor: the first element, a DLPack byte offset folded in. May be NULL where it has no elements. Pointer table: the first
+   * pointer, aligned to 8 bytes. May be NULL where there are none. A tensor, from DLPack or not, is no pointer table */
+  void* data;
+  const int64_t* shape;   /* tensor: ndim sizes; NULL: as the dims say. Pointer table: their number, then the sizes of each tensor */
+  const int64_t* strides; /* tensor: in elements, 0 or positive; NULL: row-major contiguous. Pointer table: the first is not read */
   int32_t ndim;
   tilert_memory device_type; /* where known, it is checked */
   int32_t device_id;

@@ -22,6 +22,11 @@ extern __shared__ __align__(1024) unsigned char tl_arena[];
 //@ tl_address
 TL_DEV tl_u32 tl_address(const void* p) { return static_cast<tl_u32>(__cvta_generic_to_shared(p)); }
 
+//@ tl_entry
+// The tensor of a table whose address that is; it lies in global memory.
+template <class T>
+TL_DEV T* tl_entry(tl_i64 address) { return static_cast<T*>(__cvta_global_to_generic(static_cast<size_t>(address))); }
+
 //@ tl_slice
 // N registers of an array from p on.
 template <int N, class T>

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -89,13 +90,13 @@ class Device : public Handle<tilert_device, tilert_device_retain, tilert_device_
   }
 };
 
-// A launch argument: a tensor's address (its dtype and rank are the parameter's), a described tensor, or a scalar of
-// the parameter's dtype.
+// A launch argument: the address of a tensor or of a table of pointers (dtype and rank are the parameter's), a described one,
+// or a scalar of the parameter's dtype.
 class Argument {
  public:
   template <class T>
-  Argument(T* data) {
-    raw_.kind = TILERT_ARGUMENT_TENSOR;
+  Argument(T* data) {  // a T** is a table of pointers
+    raw_.kind = std::is_pointer<T>::value ? TILERT_ARGUMENT_POINTER_TABLE : TILERT_ARGUMENT_TENSOR;
     raw_.data = const_cast<void*>(static_cast<const void*>(data));
   }
   Argument(std::nullptr_t) { raw_.kind = TILERT_ARGUMENT_TENSOR; }
@@ -104,6 +105,12 @@ class Argument {
   Argument(int32_t value) { scalar(TILERT_INT32, value); }
   Argument(int64_t value) { scalar(TILERT_INT64, value); }
   Argument(bool value) { scalar(TILERT_BOOL, value); }
+  // The address of a table, of whatever type: &pointers[0], or device memory.
+  static Argument pointer_table(const void* data) {
+    Argument out(data);
+    out.raw_.kind = TILERT_ARGUMENT_POINTER_TABLE;
+    return out;
+  }
   static Argument scalar_bits(DType dtype, uint64_t bits) {
     Argument out(nullptr);
     out.scalar(static_cast<tilert_dtype>(dtype), bits);

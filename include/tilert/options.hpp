@@ -123,7 +123,10 @@ struct TensorOptions {
   TensorOptions& strides(std::initializer_list<Expr> s) { return strides_ = s, *this; }
   TensorOptions& alignment(uint32_t bytes) { return alignment_ = bytes, *this; }
   TensorOptions& may_alias() { return flags_ |= TILERT_TENSOR_MAY_ALIAS, *this; }
+  // The shape's first dim counts pointers, each to a tensor of the other dims, of which strides() and alignment() speak.
+  TensorOptions& pointer_table() { return flags_ |= TILERT_TENSOR_POINTER_TABLE, *this; }
 };
+inline TensorOptions pointer_table() { return TensorOptions().pointer_table(); }
 struct DimOptions {
   std::vector<tilert_bucket> buckets_;
   int64_t divisible_ = 0;

@@ -239,6 +239,7 @@ class Builder {
   Result<std::string> new_name(const char* name, std::string_view what);
   Result<DType> storage_dtype(tilert_dtype dtype, std::string_view what) const;
   Status packed_strides(const ir::Buffer& buffer, std::string_view what) const;
+  Status set_strides(const tilert_tensor_options& options, ir::Buffer& buffer, std::string_view what);
   Status covers_bytes(const ir::Region& region, std::string_view what) const;
   Result<tilert_tensor> do_tensor(const char* name, tilert_access access, tilert_dtype dtype, const tilert_expr* shape,
                                   uint32_t rank, const tilert_tensor_options& options);

@@ -105,6 +105,7 @@ Status Builder::packed_strides(const ir::Buffer& buffer, std::string_view what) 
   for (size_t i = 0; i < buffer.strides.size(); ++i) {
     const ir::Expr stride = buffer.strides[i];
     const bool last = i + 1 == buffer.strides.size();
+    if (i == 0 && ir::is_table(buffer)) continue;
     const bool fits = last ? stride->is_constant() && stride->as_int() == 1
                            : !stride->is_constant() || stride->as_int() % group == 0;
     if (!fits)
@@ -115,34 +116,11 @@ Status Builder::packed_strides(const ir::Buffer& buffer, std::string_view what) 
   return {};
 }
 
-Result<tilert_tensor> Builder::do_tensor(const char* name, tilert_access access, tilert_dtype dtype,
-                                         const tilert_expr* shape, uint32_t rank,
-                                         const tilert_tensor_options& options) {
-  if (scopes_.size() > 1) return make_error(Code::kInvalidProgram, "parameters are declared before any kernel is open");
-  if (program_->parameters.size() >= kMaxParameters)
-    return make_error(Code::kInvalidProgram, "a program has at most {} parameters", kMaxParameters);
-  TILERT_ASSIGN(std::string text, new_name(name, "the name"));
-  const std::string what = fmt::format("tensor {}", text);
-  if (access < TILERT_IN || access > TILERT_INOUT)
-    return make_error(Code::kInvalidArgument, "{}: access {} is none of in, out, inout", what, access);
-  if (rank > kMaxRank || (rank != 0 && !shape))
-    return make_error(Code::kInvalidArgument, "{}: rank is {}: give 0 to {} dims, and their array", what, rank,
-                      kMaxRank);
-  if (options.flags & ~uint32_t{TILERT_TENSOR_MAY_ALIAS | TILERT_TENSOR_POINTER_TABLE})
-    return make_error(Code::kInvalidArgument, "{}: unknown flags {:#x}", what, options.flags);
-  if (options.flags & TILERT_TENSOR_POINTER_TABLE) return refuse(Refusal::pointer_table_, what);
-  if (options.stride_count != (options.strides ? rank : 0))
-    return make_error(Code::kInvalidArgument, "{}: {} strides for rank {}", what, options.stride_count, rank);
-  ir::Buffer buffer{std::move(text), DType::none, ir::Scope::global, {}, {}};
-  TILERT_ASSIGN(buffer.dtype, storage_dtype(dtype, what));
-  for (uint32_t i = 0; i < rank; ++i) {
-    TILERT_ASSIGN(const ir::Expr size, index_value(shape[i], fmt::format("{}: size {}", what, i)));
-    if (size->is_constant() ? size->as_int() < 0 : !size->is_variable())
-      return size->is_constant() ? make_error(Code::kInvalidProgram, "{}: size {} is {}", what, i, size->as_int())
-                                 : refuse(Refusal::shape_expression_, what);
-    TILERT_TRY(size_expr(size, false, fmt::format("{}: size {}", what, i)));
-    buffer.shape.push_back(size);
-  }
+// Given ones, or those of row-major contiguous tensors.
+Status Builder::set_strides(const tilert_tensor_options& options, ir::Buffer& buffer, std::string_view what) {
+  const auto rank = static_cast<uint32_t>(buffer.shape.size());
+  const bool table = ir::is_table(buffer);
+  if (table && options.strides) buffer.strides.push_back(program_->arena->index(0));
   for (uint32_t i = 0; i < options.stride_count; ++i) {
     TILERT_ASSIGN(const ir::Expr stride, index_value(options.strides[i], fmt::format("{}: stride {}", what, i)));
     TILERT_TRY(size_expr(stride, false, fmt::format("{}: stride {}", what, i)));
@@ -162,9 +140,46 @@ Result<tilert_tensor> Builder::do_tensor(const char* name, tilert_access access,
       const bool one = stride->is_constant() && stride->as_int() == 1;
       if (i > 0) stride = one ? buffer.shape[i] : program_->arena->make(ir::Op::mul, {stride, buffer.shape[i]});
     }
+    if (table) buffer.strides[0] = program_->arena->index(0);
   } else if (dtype_is_packed(buffer.dtype)) {
     TILERT_TRY(packed_strides(buffer, what));
   }
+  return {};
+}
+
+Result<tilert_tensor> Builder::do_tensor(const char* name, tilert_access access, tilert_dtype dtype,
+                                         const tilert_expr* shape, uint32_t rank,
+                                         const tilert_tensor_options& options) {
+  if (scopes_.size() > 1) return make_error(Code::kInvalidProgram, "parameters are declared before any kernel is open");
+  if (program_->parameters.size() >= kMaxParameters)
+    return make_error(Code::kInvalidProgram, "a program has at most {} parameters", kMaxParameters);
+  TILERT_ASSIGN(std::string text, new_name(name, "the name"));
+  const std::string what = fmt::format("tensor {}", text);
+  if (access < TILERT_IN || access > TILERT_INOUT)
+    return make_error(Code::kInvalidArgument, "{}: access {} is none of in, out, inout", what, access);
+  if (rank > kMaxRank || (rank != 0 && !shape))
+    return make_error(Code::kInvalidArgument, "{}: rank is {}: give 0 to {} dims, and their array", what, rank,
+                      kMaxRank);
+  if (options.flags & ~uint32_t{TILERT_TENSOR_MAY_ALIAS | TILERT_TENSOR_POINTER_TABLE})
+    return make_error(Code::kInvalidArgument, "{}: unknown flags {:#x}", what, options.flags);
+  const bool table = (options.flags & TILERT_TENSOR_POINTER_TABLE) != 0;
+  if (table && rank == 0)
+    return make_error(Code::kInvalidArgument, "{}: a table of pointers needs a dim that counts them: give {{count, sizes of each tensor}}", what);
+  if (options.stride_count != (options.strides ? rank - table : 0))
+    return make_error(Code::kInvalidArgument, "{}: {} strides for {}{}", what, options.stride_count,
+                      table ? "tensors of rank " : "rank ", rank - table);
+  ir::Buffer buffer{std::move(text), DType::none, ir::Scope::global, {}, {}};
+  buffer.entries = table ? ir::Entries::counted : ir::Entries::none;
+  TILERT_ASSIGN(buffer.dtype, storage_dtype(dtype, what));
+  for (uint32_t i = 0; i < rank; ++i) {
+    TILERT_ASSIGN(const ir::Expr size, index_value(shape[i], fmt::format("{}: size {}", what, i)));
+    if (size->is_constant() ? size->as_int() < 0 : !size->is_variable())
+      return size->is_constant() ? make_error(Code::kInvalidProgram, "{}: size {} is {}", what, i, size->as_int())
+                                 : refuse(Refusal::shape_expression_, what);
+    TILERT_TRY(size_expr(size, false, fmt::format("{}: size {}", what, i)));
+    buffer.shape.push_back(size);
+  }
+  TILERT_TRY(set_strides(options, buffer, what));
   buffer.alignment = options.alignment == 0 ? 16 : options.alignment;
   if (!std::has_single_bit(options.alignment == 0 ? 16u : options.alignment) || buffer.alignment > 4096 ||
       buffer.alignment < dtype_bytes(buffer.dtype))

@@ -83,6 +83,8 @@ Status Builder::do_begin_kernel(const tilert_grid& grid, std::span<const tilert_
   if (!is_none(grid.tile_count)) {
     TILERT_ASSIGN(const uint32_t at, find(grid.tile_count, tensors_.size(), "the tile count"));
     kernel_.tile_count = tensors_[at];
+    if (ir::is_table(program_->buffers[tensors_[at]]))
+      return make_error(Code::kInvalidProgram, "the tile count {} is a table of pointers: give a tensor of one element", text_of(tensors_[at]));
   }
   const size_t number = program_->kernels.size();
   kernel_.name = number == 0 ? program_->name : fmt::format("{}_{}", program_->name, number);

@@ -118,6 +118,11 @@ Status Builder::infer(Place& place, const Place& other, std::string_view what) c
 }
 
 Result<ir::Region> Builder::region(const Place& place, std::string_view what) const {
+  const ir::Buffer& buffer = program_->buffers[place.buffer];
+  if (ir::is_table(buffer) && place.extents[0] != 1)
+    return make_error(Code::kInvalidProgram,
+                      "{}: {} entries of the table of pointers {}: each is a tensor of its own, and a region lies in one; loop over them",
+                      what, place.extents[0], buffer.name);
   TILERT_TRY(check_bounds(place.buffer, place.offsets, place.extents, what));
   return ir::Region{place.buffer, place.offsets, place.extents};
 }

@@ -111,6 +111,8 @@ Code Builder::copy_async(const tilert_region* source, const tilert_region* desti
     op.count = count;
     TILERT_ASSIGN(op.src, access(source, "the source"));
     TILERT_ASSIGN(op.dst, access(destination, "the destination"));
+    if (ir::is_table(program_->buffers[op.src.buffer]) && op.src.indices.size() == 1)
+      return make_error(Code::kInvalidProgram, "the source: tensors of the table {} have one element each: read it, and store what it is", text_of(op.src.buffer));
     std::vector<int64_t> extents(op.dst.indices.size(), 1);
     if (!extents.empty()) extents.back() = count;
     TILERT_TRY(check_bounds(op.dst.buffer, op.dst.indices, extents, "the destination"));

@@ -130,6 +130,11 @@ Result<tilert_tensor> Builder::do_tensor_reshape(tilert_tensor tensor, const til
   TILERT_ASSIGN(const uint32_t at, find(tensor, tensors_.size(), "the tensor"));
   ir::Buffer view = program_->buffers[tensors_[at]];
   const std::string name = view.name;
+  if (ir::is_table(view))
+    return make_error(Code::kInvalidProgram,
+                      "{} is a table of pointers, whose tensors lie apart: declare it with the shape wanted of each, or copy to a "
+                      "shared tile and view that",
+                      name);
   if (!view.contiguous)
     return make_error(Code::kInvalidProgram,
                       "{} has strides of its own, or its dims have changed places: a reshape takes a contiguous "
@@ -186,6 +191,10 @@ Result<tilert_tensor> Builder::do_tensor_transpose(tilert_tensor tensor, const u
     if (sorted[d] != d || (order && count != rank))
       return make_error(Code::kInvalidArgument, "transpose of {}: the order does not name each of {} dims once",
                         view.name, rank);
+  if (ir::is_table(view) && of[0] != 0)
+    return make_error(Code::kInvalidProgram,
+                      "transpose of {}: the first dim counts the pointers of a table and stays first: let the others change places",
+                      view.name);
   if (dtype_is_packed(view.dtype) && of.back() != rank - 1)
     return make_error(Code::kInvalidProgram,
                       "transpose of {}: elements of {} in a row share bytes: keep the last dim, or copy to a tile and "

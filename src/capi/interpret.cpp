@@ -14,9 +14,10 @@ namespace {
 Status check_argument(const ir::Program& program, size_t i, const tilert_argument& argument) {
   const ir::Parameter& parameter = program.parameters[i];
   const bool tensor = parameter.kind == ir::Parameter::Kind::tensor;
-  if (argument.kind != (tensor ? TILERT_ARGUMENT_TENSOR : TILERT_ARGUMENT_SCALAR))
-    return make_error(Code::kInvalidArgument, "argument {}: '{}' is a {}, and the argument is of kind {}", i,
-                      parameter.name, tensor ? "tensor" : "scalar", argument.kind);
+  const bool table = tensor && ir::is_table(program.buffers[parameter.buffer]);
+  if (argument.kind != (table ? TILERT_ARGUMENT_POINTER_TABLE : tensor ? TILERT_ARGUMENT_TENSOR : TILERT_ARGUMENT_SCALAR))
+    return make_error(Code::kInvalidArgument, "argument {}: '{}' is a {}, and the argument is of kind {}", i, parameter.name,
+                      table ? "table of pointers" : tensor ? "tensor" : "scalar", argument.kind);
   const DType dtype = tensor ? program.buffers[parameter.buffer].dtype : program.vars[parameter.var].dtype;
   if (argument.dtype != static_cast<tilert_dtype>(dtype))
     return make_error(Code::kShape, "argument {}: '{}' is {}, and the argument has dtype {}", i, parameter.name,
@@ -88,6 +89,10 @@ Result<ir::HostArgument> host_tensor(const ir::Program& program, size_t i, const
     if (argument.shape && argument.shape[k] != size)
       return make_error(Code::kShape, "'{}': dim {} is {}, and the argument's is {}", buffer.name, k, size,
                         argument.shape[k]);
+    if (k == 0 && ir::is_table(buffer)) {
+      out.bytes = size * 8;
+      continue;
+    }
     TILERT_ASSIGN(strides[k], size_of(program, buffer.strides[k], dims));
     if (argument.strides)
       strides[k] = argument.strides[k];
@@ -102,9 +107,10 @@ Result<ir::HostArgument> host_tensor(const ir::Program& program, size_t i, const
     empty = empty || size == 0;
     last += (size - 1) * strides[k];
   }
+  if (ir::is_table(buffer)) empty = out.bytes == 0;
   if (!argument.data && !empty) return make_error(Code::kInvalidArgument, "'{}' is NULL and has elements", buffer.name);
   out.data = argument.data;
-  out.bytes = empty ? 0 : ((last + 1) * dtype_bits(buffer.dtype) + 7) / 8;
+  if (!ir::is_table(buffer)) out.bytes = empty ? 0 : ((last + 1) * dtype_bits(buffer.dtype) + 7) / 8;
   if (argument.strides) out.strides = std::move(strides);
   return out;
 }

@@ -93,6 +93,7 @@ tilert_status tilert_program_parameter(const tilert_program* handle, uint32_t in
                                                            : TILERT_INOUT;
     info.rank = static_cast<uint32_t>(buffer.shape.size());
     info.alignment = static_cast<uint32_t>(buffer.alignment);
+    info.is_pointer_table = ir::is_table(buffer);
     return capi::put(out, info, "tilert_parameter_info");
   });
 }

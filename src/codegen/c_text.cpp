@@ -74,23 +74,31 @@ bool CText::is_packed(BufferId id) const {
   return b.scope == Scope::global && dtype_is_packed(b.dtype);
 }
 
+// The first element of an access's buffer. Offsets are the last index.
+std::string CText::start(const Access& access) const {
+  const Buffer& b = program_.buffer(access.buffer);
+  if (!is_addressed(b)) return buffer(access.buffer);
+  return fmt::format("tl_entry<{}{}>({})", b.direction == Direction::in ? "const " : "", is_packed(access.buffer) ? "unsigned char" : c_type(b.dtype),
+                     expr(access.indices[0]));
+}
+
 std::string CText::element(const Access& access) const {
   if (is_packed(access.buffer)) {
     const DType d = program_.buffer(access.buffer).dtype;
-    return fmt::format("tl_packed_get<{}, {}>({}, {})", c_type(d), dtype_bits(d), buffer(access.buffer),
-                       access.indices.empty() ? "0" : expr(access.indices[0]));
+    return fmt::format("tl_packed_get<{}, {}>({}, {})", c_type(d), dtype_bits(d), start(access),
+                       access.indices.empty() ? "0" : expr(access.indices.back()));
   }
   if (access.indices.empty()) return buffer(access.buffer);
-  return fmt::format("{}[{}]", buffer(access.buffer), expr(access.indices[0]));
+  return fmt::format("{}[{}]", start(access), expr(access.indices.back()));
 }
 
 std::string CText::address(const Access& access) const {
   if (access.indices.empty()) return "&" + buffer(access.buffer);
-  const Expr index = access.indices[0];
+  const Expr index = access.indices.back();
   if (is_packed(access.buffer))
-    return fmt::format("tl_packed_byte<{}>({}, {})", dtype_bits(program_.buffer(access.buffer).dtype), buffer(access.buffer), expr(index));
-  if (index->is_constant() && index->as_int() == 0) return buffer(access.buffer);
-  return fmt::format("{} + {}", buffer(access.buffer), expr(index));
+    return fmt::format("tl_packed_byte<{}>({}, {})", dtype_bits(program_.buffer(access.buffer).dtype), start(access), expr(index));
+  if (index->is_constant() && index->as_int() == 0) return start(access);
+  return fmt::format("{} + {}", start(access), expr(index));
 }
 
 void CText::block(const Block& block) {

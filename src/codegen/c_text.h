@@ -29,6 +29,7 @@ class CText {
   // Names to put into lines; they have no meaning elsewhere.
   std::string var(ir::VarId id) const;
   std::string buffer(ir::BufferId id) const;
+  std::string start(const ir::Access& access) const;
   std::string element(const ir::Access& access) const;  // lvalue
   std::string address(const ir::Access& access) const;  // pointer to the element
   bool is_packed(ir::BufferId id) const;                // a tensor whose elements share bytes: its pointer is to bytes

@@ -98,7 +98,7 @@ class KernelText {
     }
     for (BufferId id : buffers_) {
       const Buffer& b = program_.buffer(id);
-      if (b.scope != Scope::global) continue;
+      if (b.scope != Scope::global || is_addressed(b)) continue;
       if (is_workspace(b)) {
         add(fmt::format("{}* {}", c_type(b.dtype), text_.buffer(id)));
         out.parameters.push_back({KernelParameter::Kind::workspace, id, nullptr, {}});

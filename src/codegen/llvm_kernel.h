@@ -97,7 +97,9 @@ class LlvmKernel {
   std::string read_packed(const ir::Access& access, DType dtype, int lanes);
   void write_packed(const ir::Access& access, DType dtype, int lanes, const std::string& value);
   std::vector<std::string> lane_pointers(const ir::Access& access, int lanes);
-  std::string pointer(ir::BufferId buffer, const std::string& element);
+  std::string pointer(ir::BufferId buffer, const std::string& element, const std::string& first);
+  std::string start(ir::BufferId buffer, ir::Expr address);
+  std::vector<std::string> lane_starts(const ir::Access& access, int lanes);
   std::string base(ir::BufferId buffer) const;
   // Numbered among those in use: what a program declares besides leaves no trace.
   std::string tile_name(ir::BufferId id) const { return fmt::format("%tile{}", std::distance(kernel_.scratch.begin(), kernel_.scratch.find(id))); }

@@ -232,30 +232,49 @@ std::string LlvmKernel::base(BufferId id) const {
   return b.scope == ir::Scope::global ? fmt::format("%tensor{}", b.parameter) : tile_name(id);
 }
 
-std::string LlvmKernel::pointer(BufferId id, const std::string& element) {
-  return text_.let("getelementptr inbounds {}, ptr {}, i64 {}", memory_type(program_.buffer(id).dtype), base(id), element);
+// The first element of a buffer; of a tensor of a table by its address, an expression.
+std::string LlvmKernel::start(BufferId id, Expr address) {
+  return is_addressed(program_.buffer(id)) ? text_.let("inttoptr i64 {} to ptr", scalar(prover_.simplify(address))) : base(id);
+}
+
+std::string LlvmKernel::pointer(BufferId id, const std::string& element, const std::string& first) {
+  return text_.let("getelementptr inbounds {}, ptr {}, i64 {}", memory_type(program_.buffer(id).dtype), first, element);
+}
+
+// The first elements of what each lane's access is in.
+std::vector<std::string> LlvmKernel::lane_starts(const Access& access, int lanes) {
+  const Expr address = access.indices.empty() ? nullptr : access.indices[0];
+  const bool differ = lanes > 1 && is_addressed(program_.buffer(access.buffer)) && varies(address);
+  if (!differ) return std::vector<std::string>(static_cast<size_t>(lanes), start(access.buffer, address));
+  const std::string all = vector(prover_.simplify(address), lanes);
+  std::vector<std::string> out;
+  for (int i = 0; i < lanes; ++i)
+    out.push_back(text_.let("inttoptr i64 {} to ptr", text_.let("extractelement <{} x i64> {}, i64 {}", lanes, all, i)));
+  return out;
 }
 
 // Where each lane's element lies; a single pointer where they lie side by side.
 std::vector<std::string> LlvmKernel::lane_pointers(const Access& access, int lanes) {
   const Expr offset = prover_.simplify(flat_offset(program_, access));
-  if (lanes == 1) return {pointer(access.buffer, scalar(offset))};
+  const std::vector<std::string> starts = lane_starts(access, lanes);
+  const bool one = std::all_of(starts.begin(), starts.end(), [&](const std::string& s) { return s == starts[0]; });
+  if (lanes == 1) return {pointer(access.buffer, scalar(offset), starts[0])};
   const auto linear = arith::linear_in(arena_, offset, lane_);
   std::vector<std::string> out;
   if (linear && !varies(linear->stride) && !varies(linear->base)) {
     const std::string first = scalar(offset);
-    if (linear->stride->is_constant() && linear->stride->as_int() == 1) return {pointer(access.buffer, first)};
+    if (one && linear->stride->is_constant() && linear->stride->as_int() == 1) return {pointer(access.buffer, first, starts[0])};
     const std::string stride = scalar(prover_.simplify(linear->stride));
     std::string at = first;
-    for (int i = 0; i < lanes; ++i) {
+    for (size_t i = 0; i < starts.size(); ++i) {
       if (i > 0) at = text_.let("add nsw i64 {}, {}", at, stride);
-      out.push_back(pointer(access.buffer, at));
+      out.push_back(pointer(access.buffer, at, starts[i]));
     }
     return out;
   }
   const std::string all = vector(offset, lanes);
-  for (int i = 0; i < lanes; ++i)
-    out.push_back(pointer(access.buffer, text_.let("extractelement <{} x i64> {}, i64 {}", lanes, all, i)));
+  for (size_t i = 0; i < starts.size(); ++i)
+    out.push_back(pointer(access.buffer, text_.let("extractelement <{} x i64> {}, i64 {}", lanes, all, i), starts[i]));
   return out;
 }
 
@@ -317,7 +336,7 @@ void LlvmKernel::reduce_row(const CpuRowReduce& n) {
     Scope scope(*this);
     bind(n.var, at);
     facts_.set_range(n.var, 0, n.extent - 1);
-    const std::string first = pointer(n.src.buffer, scalar(prover_.simplify(flat_offset(program_, n.src))));
+    const std::string first = lane_pointers(n.src, 1)[0];
     const std::string value = values_.cast(from, sum, width, values_.load(from, width, first));
     return reduce_takes_absolute(n.op) ? values_.operation(Op::abs, sum, sum, width, std::span(&value, 1)) : value;
   };

@@ -55,9 +55,9 @@ std::vector<std::string> LlvmKernel::lane_offsets(const Access& access, int lane
 std::string LlvmKernel::read_packed(const Access& access, DType dtype, int lanes) {
   const int width = dtype_bits(dtype);
   std::string out = "poison";
-  const std::vector<std::string> offsets = lane_offsets(access, lanes);
+  const std::vector<std::string> offsets = lane_offsets(access, lanes), starts = lane_starts(access, lanes);
   for (int i = 0; i < lanes; ++i) {
-    const PackedPlace place = packed_place(text_, width, base(access.buffer), offsets[static_cast<size_t>(i)]);
+    const PackedPlace place = packed_place(text_, width, starts[static_cast<size_t>(i)], offsets[static_cast<size_t>(i)]);
     const std::string low = text_.let("lshr i16 {}, {}", both_bytes(text_, place), place.first);
     const std::string cut = text_.let("trunc i16 {} to i{}", low, width);
     const std::string one = text_.let("{} i{} {} to i8", dtype_is_signed(dtype) ? "sext" : "zext", width, cut);
@@ -69,10 +69,10 @@ std::string LlvmKernel::read_packed(const Access& access, DType dtype, int lanes
 
 void LlvmKernel::write_packed(const Access& access, DType dtype, int lanes, const std::string& stored) {
   const int width = dtype_bits(dtype);
-  const std::vector<std::string> offsets = lane_offsets(access, lanes);
+  const std::vector<std::string> offsets = lane_offsets(access, lanes), starts = lane_starts(access, lanes);
   for (int i = 0; i < lanes; ++i) {
     const std::string one = lanes == 1 ? stored : text_.let("extractelement <{} x i8> {}, i64 {}", lanes, stored, i);
-    const PackedPlace place = packed_place(text_, width, base(access.buffer), offsets[static_cast<size_t>(i)]);
+    const PackedPlace place = packed_place(text_, width, starts[static_cast<size_t>(i)], offsets[static_cast<size_t>(i)]);
     const std::string bits = text_.let("and i16 {}, {}", text_.let("zext i8 {} to i16", one), (1 << width) - 1);
     const std::string placed = text_.let("shl i16 {}, {}", bits, place.first);
     const std::string mask = text_.let("shl i16 {}, {}", (1 << width) - 1, place.first);

@@ -50,7 +50,7 @@ std::string LlvmKernel::matrix_at(const CpuMatrix& m, const std::string& k, bool
     const std::string moved = k_is_row ? text_.let("mul nsw i64 {}, {}", k, scalar(m.stride)) : k;
     at = text_.let("add nsw i64 {}, {}", at, moved);
   }
-  return pointer(m.buffer, at);
+  return pointer(m.buffer, at, start(m.buffer, m.address));
 }
 
 void LlvmKernel::product(const CpuGemm& n) {

@@ -70,7 +70,8 @@ bool Machine::place(const Access& a, Place& out) {
   if (a.buffer >= memory_.size()) return fail("an element names no buffer", Code::kInternal);
   out.memory = &memory_[a.buffer];
   const size_t rank = out.memory->shape.size();
-  out.flat = a.indices.size() == 1 && rank != 1;
+  const size_t flat = out.memory->entries == Entries::addressed ? 2 : 1;
+  out.flat = a.indices.size() == flat && rank != flat;
   if (!out.flat && a.indices.size() != rank && !(out.memory->staged && a.indices.size() == rank + 1))
     return fail(fmt::format("an element of {} has {} indices, the buffer has {} dims", buffer_name(*out.memory),
                             a.indices.size(), rank));

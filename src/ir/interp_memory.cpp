@@ -1,4 +1,4 @@
-// The interpreter's elements: expressions, addresses, reads and writes with their checks.
+// The interpreter's elements: expressions, parameters' memory, addresses, reads and writes with their checks.
 #include <algorithm>
 
 #include "ir/interpreter_impl.h"
@@ -20,7 +20,68 @@ uint64_t Machine::eval(const Tape* t, uint32_t lane) {
   return s[i - 1];
 }
 
-int64_t Machine::offset(const Memory& m, const int64_t* at, size_t rank) const {
+// The shape and strides of a tensor under these dims; every element that they reach is inside the given bytes.
+bool Machine::bind_global(BufferId id) {
+  Memory& m = memory_[id];
+  const Buffer& buffer = p_.buffers[id];
+  if (is_workspace(buffer)) return make_workspace(m, buffer);
+  if (static_cast<size_t>(buffer.parameter) >= arguments_.parameters.size() ||
+      buffer.strides.size() != buffer.shape.size())
+    return fail(fmt::format("{} belongs to no parameter", buffer_name(m)), Code::kInternal);
+  const HostArgument& argument = arguments_.parameters[static_cast<size_t>(buffer.parameter)];
+  const bool own = p_.parameters[static_cast<size_t>(buffer.parameter)].buffer == id && !argument.strides.empty();
+  if (own && argument.strides.size() != buffer.shape.size())
+    return fail(fmt::format("{} was given {} strides for {} dims", buffer_name(m), argument.strides.size(),
+                            buffer.shape.size()),
+                Code::kInvalidArgument);
+  int64_t last = 0;
+  bool empty = false, fits = true;
+  for (size_t d = 0; d < buffer.shape.size(); ++d) {
+    const Tape *shape = tape(buffer.shape[d]), *stride = tape(buffer.strides[d]);
+    if (!shape || !stride) return false;
+    m.shape.push_back(eval_index(shape, 0));
+    m.strides.push_back(own ? argument.strides[d] : eval_index(stride, 0));
+    empty |= m.shape[d] <= 0;
+    if (d == 0 && is_table(buffer)) m.strides[d] = 0;
+    int64_t reach = 0;
+    fits &= m.strides[d] >= 0 && !__builtin_mul_overflow(std::max<int64_t>(0, m.shape[d] - 1), m.strides[d], &reach) &&
+            !__builtin_add_overflow(last, reach, &last);
+  }
+  if (is_table(buffer)) {
+    if (!empty && !fits) return fail(fmt::format("the strides of {} are negative or too large", buffer_name(m)), Code::kInvalidArgument);
+    return bind_table(m, argument, last);
+  }
+  const int64_t unit = m.packed ? dtype_bits(m.dtype) : m.bytes;
+  int64_t needed = 0;
+  fits = fits && !__builtin_mul_overflow(last, unit, &needed) && !__builtin_add_overflow(needed, unit, &needed);
+  if (m.packed) needed = (needed + 7) / 8;
+  m.data = static_cast<uint8_t*>(argument.data);
+  m.elements = m.packed ? argument.bytes * 8 / unit : argument.bytes / m.bytes;
+  if (!empty && (!fits || !m.data || needed > argument.bytes))
+    return fail(fits ? fmt::format("{} needs {} bytes, the argument has {}", buffer_name(m), needed, argument.bytes)
+                     : fmt::format("the strides of {} are negative or too large", buffer_name(m)),
+                Code::kInvalidArgument);
+  return true;
+}
+
+// What the tensors of a table hold is the caller's word: only the table itself has a size here.
+bool Machine::bind_table(Memory& m, const HostArgument& argument, int64_t reach) {
+  m.elements = reach + 1;
+  m.table = static_cast<const uint64_t*>(argument.data);
+  const int64_t count = m.shape[0];
+  if (count <= 0 || (m.table && count <= argument.bytes / 8)) return true;
+  return fail(fmt::format("the table {} has {} pointers, the argument {} bytes", buffer_name(m), count, argument.bytes), Code::kInvalidArgument);
+}
+
+// Lets `data` be a tensor of a table; false where there is none.
+bool Machine::enter(Memory& m, int64_t entry) {
+  if (m.entries == Entries::counted && (entry < 0 || entry >= m.shape[0])) return false;
+  const uint64_t address = m.entries == Entries::counted ? m.table[entry] : static_cast<uint64_t>(entry);
+  m.data = reinterpret_cast<uint8_t*>(static_cast<uintptr_t>(address));
+  return address != 0;
+}
+
+int64_t Machine::offset(Memory& m, const int64_t* at, size_t rank) const {
   const size_t d0 = rank > m.shape.size() ? 1 : 0;  // the stage of a ring comes first
   int64_t element = 0;
   if (d0) {
@@ -30,6 +91,10 @@ int64_t Machine::offset(const Memory& m, const int64_t* at, size_t rank) const {
   }
   for (size_t d = 0; d < m.shape.size(); ++d) {
     const int64_t i = at[d + d0];
+    if (d == 0 && m.entries != Entries::none) {
+      if (!enter(m, i)) return -1;
+      continue;
+    }
     if (i < 0 || i >= m.shape[d]) return -1;
     element += i * m.strides[d];
   }
@@ -122,7 +187,9 @@ bool Machine::write(Memory& m, const int64_t* at, size_t rank, uint32_t lane, ui
 int64_t Machine::element_of(const Place& p, uint32_t lane, int64_t* at) {
   for (size_t d = 0; d < p.at.size(); ++d) at[d] = eval_index(p.at[d], lane);
   if (!p.flat) return offset(*p.memory, at, p.at.size());
-  return at[0] < p.memory->elements ? at[0] : -1;
+  if (p.memory->entries != Entries::none && !enter(*p.memory, at[0])) return -1;
+  const int64_t element = at[p.at.size() - 1];
+  return element < p.memory->elements ? element : -1;
 }
 
 // What a flat offset leaves is an error even in a global tensor: lowered code guards its accesses.

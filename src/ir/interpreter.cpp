@@ -58,6 +58,7 @@ bool Machine::bind_arguments() {
     m.bytes = dtype_bytes(buffer.dtype);
     m.global = buffer.scope == Scope::global;
     m.packed = m.global && dtype_is_packed(buffer.dtype);
+    m.entries = buffer.entries;
     m.per_lane = buffer.scope == Scope::scalar || buffer.scope == Scope::local || buffer.scope == Scope::registers;
     m.staged = buffer.stages > 1;
     if (buffer.shape.size() > kMaxRank || m.bytes == 0)
@@ -65,45 +66,6 @@ bool Machine::bind_arguments() {
                     fmt::format("give it a type and at most {} dims", kMaxRank));
     if (m.global && !bind_global(b)) return false;
   }
-  return true;
-}
-
-// The shape and strides of a tensor under these dims; every element that they reach is inside the given bytes.
-bool Machine::bind_global(BufferId id) {
-  Memory& m = memory_[id];
-  const Buffer& buffer = p_.buffers[id];
-  if (is_workspace(buffer)) return make_workspace(m, buffer);
-  if (static_cast<size_t>(buffer.parameter) >= arguments_.parameters.size() ||
-      buffer.strides.size() != buffer.shape.size())
-    return fail(fmt::format("{} belongs to no parameter", buffer_name(m)), Code::kInternal);
-  const HostArgument& argument = arguments_.parameters[static_cast<size_t>(buffer.parameter)];
-  const bool own = p_.parameters[static_cast<size_t>(buffer.parameter)].buffer == id && !argument.strides.empty();
-  if (own && argument.strides.size() != buffer.shape.size())
-    return fail(fmt::format("{} was given {} strides for {} dims", buffer_name(m), argument.strides.size(),
-                            buffer.shape.size()),
-                Code::kInvalidArgument);
-  int64_t last = 0;
-  bool empty = false, fits = true;
-  for (size_t d = 0; d < buffer.shape.size(); ++d) {
-    const Tape *shape = tape(buffer.shape[d]), *stride = tape(buffer.strides[d]);
-    if (!shape || !stride) return false;
-    m.shape.push_back(eval_index(shape, 0));
-    m.strides.push_back(own ? argument.strides[d] : eval_index(stride, 0));
-    empty |= m.shape[d] <= 0;
-    int64_t reach = 0;
-    fits &= m.strides[d] >= 0 && !__builtin_mul_overflow(std::max<int64_t>(0, m.shape[d] - 1), m.strides[d], &reach) &&
-            !__builtin_add_overflow(last, reach, &last);
-  }
-  const int64_t unit = m.packed ? dtype_bits(m.dtype) : m.bytes;
-  int64_t needed = 0;
-  fits = fits && !__builtin_mul_overflow(last, unit, &needed) && !__builtin_add_overflow(needed, unit, &needed);
-  if (m.packed) needed = (needed + 7) / 8;
-  m.data = static_cast<uint8_t*>(argument.data);
-  m.elements = m.packed ? argument.bytes * 8 / unit : argument.bytes / m.bytes;
-  if (!empty && (!fits || !m.data || needed > argument.bytes))
-    return fail(fits ? fmt::format("{} needs {} bytes, the argument has {}", buffer_name(m), needed, argument.bytes)
-                     : fmt::format("the strides of {} are negative or too large", buffer_name(m)),
-                Code::kInvalidArgument);
   return true;
 }
 

@@ -31,6 +31,8 @@ struct Memory {
   int bytes = 0;  // of an element
   bool global = false;
   bool packed = false;                  // elements of less than a byte, side by side
+  Entries entries = Entries::none;
+  const uint64_t* table = nullptr;      // counted: the addresses; `data` is the tensor that the last access was in
   bool per_lane = false;                // var, local, registers: each thread has its own
   bool staged = false;                  // an index for the stage may come first
   std::vector<int64_t> shape, strides;  // strides in elements
@@ -47,7 +49,7 @@ struct Memory {
 struct Place {  // an Access or a Region, compiled
   Memory* memory = nullptr;
   std::vector<const Tape*> at;
-  bool flat = false;             // `at` is one offset in elements into a buffer of another rank (lowered code)
+  bool flat = false;             // `at` is an offset in elements into a buffer of another rank, the tensor's address before it where it is addressed (lowered code)
   std::vector<int64_t> extents;  // region
   int64_t size = 1;
 };
@@ -82,7 +84,6 @@ class Machine {
  private:
   // interpreter.cpp: arguments, memory, the grid, control flow
   bool bind_arguments();
-  bool bind_global(BufferId id);
   bool make_workspace(Memory& m, const Buffer& buffer);
   bool allocate_tiles();
   bool share_storage(Memory& m);
@@ -139,7 +140,10 @@ class Machine {
   // interp_memory.cpp: elements
   uint64_t eval(const Tape* t, uint32_t lane);
   int64_t eval_index(const Tape* t, uint32_t lane) { return static_cast<int64_t>(eval(t, lane)); }
-  int64_t offset(const Memory& m, const int64_t* at, size_t rank) const;  // in elements; -1: out of bounds
+  bool bind_global(BufferId id);
+  bool bind_table(Memory& m, const HostArgument& argument, int64_t reach);
+  static bool enter(Memory& m, int64_t entry);
+  int64_t offset(Memory& m, const int64_t* at, size_t rank) const;  // in elements; -1: out of bounds
   bool read(Memory& m, const int64_t* at, size_t rank, uint32_t lane, uint64_t& value, uint64_t safe = 0);
   bool write(Memory& m, const int64_t* at, size_t rank, uint32_t lane, uint64_t value);
   bool read_at(Memory& m, int64_t element, uint32_t lane, uint64_t& value);

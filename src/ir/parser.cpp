@@ -129,6 +129,10 @@ void Parser::buffer() {
       b.alignment = integer("an alignment in bytes");
     else if (s_.accept("may_alias"))
       b.may_alias = true;
+    else if (s_.accept("table"))
+      b.entries = Entries::counted;
+    else if (s_.accept("addressed"))
+      b.entries = Entries::addressed;
     else if (s_.accept("zeroed"))
       b.zeroed = true;
     else if (s_.accept("view"))

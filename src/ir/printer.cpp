@@ -86,15 +86,13 @@ class Printer : ExprPrinter {
     buffer(id);
     put(" ", word(b.scope), " ", dtype_text(b.dtype), " ");
     exprs(b.shape);
-    if (!has_default_strides(b)) {
-      put(" strides ");
-      exprs(b.strides);
-    }
+    if (!has_default_strides(b)) put(" strides "), exprs(b.strides);
     if (!b.contiguous) put(" strided");
     if (b.direction != Direction::none) put(" ", word(b.direction));
     if (b.parameter >= 0) put(" argument ", b.parameter);
     if (b.alignment != 16) put(" align ", b.alignment);
     if (b.may_alias) put(" may_alias");
+    if (is_table(b)) put(is_addressed(b) ? " addressed" : " table");
     if (b.zeroed) put(" zeroed");
     if (b.view_of != kNoBuffer) {
       put(" view ");

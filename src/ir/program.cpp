@@ -285,6 +285,7 @@ BufferId Program::add_buffer(Buffer buffer) {
       else
         buffer.strides[i] = arena->make(Op::mul, {extent, inner});
     }
+    if (is_table(buffer)) buffer.strides[0] = arena->index(0);
     buffer.contiguous = true;
   }
   buffers.push_back(std::move(buffer));
@@ -321,6 +322,7 @@ bool has_default_strides(const Buffer& b) {
   for (size_t i = b.shape.size(); i-- > 0;) {
     const Expr stride = b.strides[i];
     if (!stride || !b.shape[i]) return false;
+    if (i == 0 && is_table(b)) return stride->is_constant() && stride->as_int() == 0;
     if (i + 1 == b.shape.size()) {
       if (!is_one(stride)) return false;
       continue;

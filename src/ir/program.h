@@ -54,6 +54,14 @@ enum class Scope : uint8_t {
 };
 enum class Direction : uint8_t { none, in, out, inout };
 
+// A parameter that is a table of pointers: dim 0 counts them, the other dims are those of the tensor at each. Tensors of one
+// table do not overlap unless they may alias; what is out of bounds of dim 0, and all of a null pointer, is out of bounds.
+enum class Entries : uint8_t {
+  none,       // a tensor
+  counted,    // an index of dim 0 is the place in the table
+  addressed,  // after the pass `tables`: it is the tensor's address
+};
+
 // Where the elements of a shared tile lie: a hint that changes no value.
 enum class TileLayout : uint8_t { automatic, row_major, padded, swizzle_32, swizzle_64, swizzle_128, custom };
 struct LayoutHint {
@@ -74,6 +82,7 @@ struct Buffer {
   int32_t parameter = -1;     // global: index into Program::parameters (views of one tensor share it); -1: of the workspace
   int64_t alignment = 16;     // global: bytes promised, checked at launch
   bool may_alias = false;
+  Entries entries = Entries::none;  // global; of a table dim 0 has stride 0
   bool zeroed = false;        // workspace: 0 before the first launch, and whatever a launch needs after each
   // shared, fragment: the tile that holds the elements, where this is another shape or element type of its bytes
   // (row-major, little-endian, all of them). Declared before this one, no view itself; its Alloc is this one's.
@@ -151,6 +160,12 @@ struct Program {
 };
 
 inline bool is_workspace(const Buffer& buffer) { return buffer.scope == Scope::global && buffer.parameter < 0; }
+inline bool is_table(const Buffer& buffer) { return buffer.entries != Entries::none; }
+inline bool is_addressed(const Buffer& buffer) { return buffer.entries == Entries::addressed; }
+// Whether two global buffers may be one memory: of one parameter, or both may alias. A table is no memory of its tensors.
+inline bool may_share(const Buffer& a, const Buffer& b) {
+  return (a.parameter == b.parameter && is_table(a) == is_table(b)) || (a.may_alias && b.may_alias);
+}
 // The tile whose bytes a buffer shows: itself unless it is a view.
 inline BufferId storage_of(const Program& program, BufferId id) {
   const BufferId viewed = program.buffers[id].view_of;

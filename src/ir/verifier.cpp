@@ -138,6 +138,7 @@ bool Verifier::global_buffer(const Buffer& b) {
     if (e->is_constant() && e->as_int() < 0)
       return fail(fmt::format("{} has a stride of {}; strides are never negative", what, e->as_int()));
   }
+  if (is_table(b) && !table(b, what)) return false;
   if (is_workspace(b)) return workspace(b);
   if (b.direction == Direction::none) return fail(fmt::format("{} is neither in, out nor inout", what));
   if (static_cast<size_t>(b.parameter) >= p_.parameters.size() ||
@@ -146,6 +147,14 @@ bool Verifier::global_buffer(const Buffer& b) {
   if (b.alignment < 1 || (b.alignment & (b.alignment - 1)) != 0)
     return fail(fmt::format("{} is declared aligned to {} bytes, which is no power of two", what, b.alignment));
   return true;
+}
+
+bool Verifier::table(const Buffer& b, const std::string& what) {
+  if (b.shape.empty() || is_workspace(b)) return fail(fmt::format("{} is a table of pointers: a parameter whose first dim counts them", what));
+  if (is_addressed(b) && stage_ < Stage::specialized) return fail(fmt::format("{} is addressed, which only passes make of a table", what));
+  const Expr stride = b.strides[0];
+  return (stride->is_constant() && stride->as_int() == 0) ||
+         fail(fmt::format("{} is a table of pointers, and its first dim has a stride; its tensors lie apart: give 0 there", what));
 }
 
 bool Verifier::workspace(const Buffer& b) {

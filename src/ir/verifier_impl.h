@@ -34,6 +34,7 @@ class Verifier {
   bool scope_has_place(BufferId id);
   bool buffer(BufferId id);
   bool global_buffer(const Buffer& b);
+  bool table(const Buffer& b, const std::string& what);
   bool workspace(const Buffer& b);
   bool tile_buffer(const Buffer& b);
   bool view(const Buffer& b, const std::string& what);

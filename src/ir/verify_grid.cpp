@@ -111,6 +111,7 @@ bool Verifier::persistent(const Kernel& k) {
   if (k.tile_count == kNoBuffer) return true;
   if (k.tile_count >= p_.buffers.size()) return fail("the tile count names no tensor");
   const Buffer& count = p_.buffers[k.tile_count];
+  if (is_table(count)) return fail(fmt::format("the tile count {} is a table of pointers; make it a tensor of one element", name(k.tile_count)));
   if (count.scope != Scope::global || (count.dtype != DType::int32 && count.dtype != DType::int64))
     return fail(fmt::format("the tile count {} is {}; it is the first element of a tensor of i32 or i64", name(k.tile_count), dtype_text(count.dtype)));
   if (count.direction == Direction::out) return fail(fmt::format("the tile count {} is an output; make it in or inout", name(k.tile_count)));

@@ -99,6 +99,8 @@ bool Verifier::region(const Region& r, const char* what) {
     if (extent > kMaxElements / elements)
       return fail(fmt::format("{}: the region of {} has more than {} elements", what, name(r.buffer), kMaxElements));
     elements *= extent;
+    if (d == 0 && is_table(b) && extent != 1)
+      return fail(fmt::format("{}: the region takes {} tensors of the table {}; a region lies in one of them", what, extent, name(r.buffer)));
     if (b.scope == Scope::global) continue;
     const int64_t size = b.shape[d]->as_int();
     const int64_t offset = r.offsets[d]->is_constant() ? r.offsets[d]->as_int() : 0;
@@ -113,7 +115,7 @@ bool Verifier::access(const Access& a, const char* what) {
   if (!names_buffer(a.buffer, what)) return false;
   const Buffer& b = p_.buffers[a.buffer];
   const size_t rank = b.shape.size();
-  const bool flat = lowered() && a.indices.size() == 1;
+  const bool flat = lowered() && a.indices.size() == (is_addressed(b) ? 2 : 1);
   const bool staged = lowered() && b.stages > 1 && a.indices.size() == rank + 1;
   if (a.indices.size() != rank && !flat && !staged)
     return fail(fmt::format("{}: {} has {} dims, {} indices are given", what, name(a.buffer), rank, a.indices.size()));

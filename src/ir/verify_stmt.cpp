@@ -106,8 +106,7 @@ bool Verifier::check(const Copy& n) {
                             name(n.src.buffer), shape_text(n.src.extents), name(n.dst.buffer),
                             shape_text(n.dst.extents)));
   const Buffer &src = p_.buffers[n.src.buffer], &dst = p_.buffers[n.dst.buffer];
-  if (src.scope == Scope::global && dst.scope == Scope::global &&
-      (src.parameter == dst.parameter || (src.may_alias && dst.may_alias)))
+  if (src.scope == Scope::global && dst.scope == Scope::global && may_share(src, dst))
     return unsupported(fmt::format("copy from {} to {}, which may overlap", name(n.src.buffer), name(n.dst.buffer)),
                        "copy through a shared tile");
   return copy_options(n) && reads(n.src.buffer) && writes(n.dst.buffer);

@@ -154,6 +154,8 @@ bool Verifier::shuffle(const ThreadOp& n) {
 
 bool Verifier::async_elements(const ThreadOp& n) {
   if (!access(n.src, "the source of copy") || !access(n.dst, "the destination of copy")) return false;
+  if (is_table(p_.buffers[n.src.buffer]) && n.src.indices.size() == 1)
+    return fail(fmt::format("neighbours of an element of the table {}, whose tensors have one", name(n.src.buffer)));
   if (!scope_is(n.src.buffer, {Scope::global}, "the source of an asynchronous copy") ||
       !scope_is(n.dst.buffer, {Scope::shared}, "the destination of an asynchronous copy"))
     return false;

@@ -80,6 +80,19 @@ struct BlockRewriter : PartVisitor {
   }
 };
 
+struct PartMapper : PartVisitor {
+  const PartMap& map;
+  explicit PartMapper(const PartMap& map_) : map(map_) {}
+  void region(Region& r, Use) {
+    if (r.buffer != kNoBuffer) map.place(r.buffer, r.offsets);
+  }
+  void access(Access& a, Use) {
+    if (a.buffer != kNoBuffer) map.place(a.buffer, a.indices);
+  }
+  void define(VarId& v) { map.define(v); }
+  void block(Block& b) { b = map.block(b); }
+};
+
 struct UseLister : PartVisitor {
   std::vector<BufferUse>& uses;
   explicit UseLister(std::vector<BufferUse>& uses_) : uses(uses_) {}
@@ -160,6 +173,13 @@ StmtPtr map_exprs(const StmtPtr& stmt, const std::function<Expr(Expr)>& f) {
   ExprMapper mapper(f);
   each_part(copy, mapper);
   return mapper.changed ? std::make_shared<const Stmt>(std::move(copy)) : stmt;
+}
+
+StmtPtr map_parts(const StmtPtr& stmt, const PartMap& map) {
+  Stmt copy = *stmt;
+  PartMapper mapper(map);
+  each_part(copy, mapper);
+  return std::make_shared<const Stmt>(std::move(copy));
 }
 
 Block rewrite_block(const Block& block, const std::function<Block(const StmtPtr&)>& f) {

@@ -34,6 +34,15 @@ Block rewrite_block(const Block& block, const std::function<Block(const StmtPtr&
 // The block with every expression in it mapped.
 Block map_block_exprs(const Block& block, const std::function<Expr(Expr)>& f);
 
+// The statement with its parts replaced, in order of appearance: `place` may change the indices of each region and element,
+// `block` gives what stands for a nested block. Before it `define` is told each variable that the statement makes.
+struct PartMap {
+  std::function<void(BufferId, std::vector<Expr>&)> place;
+  std::function<void(VarId)> define;
+  std::function<Block(const Block&)> block;
+};
+StmtPtr map_parts(const StmtPtr& stmt, const PartMap& map);
+
 // Buffers that a statement itself names (not its nested blocks), and whether it reads or writes each.
 struct BufferUse {
   BufferId buffer;

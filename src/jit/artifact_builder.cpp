@@ -114,10 +114,13 @@ class Builder {
                  : b.direction == ir::Direction::out ? runtime::Access::out : runtime::Access::inout;
     out.alignment = static_cast<uint32_t>(b.alignment);
     out.may_alias = b.may_alias;
+    if (ir::is_table(b)) out.kind = runtime::ParamKind::pointer_table;
     for (size_t d = 0; d < b.shape.size(); ++d) {
       runtime::TensorDim dim;
       TILERT_ASSIGN(dim.size, expr(b.shape[d]));
-      if (!b.contiguous) {
+      if (d == 0 && ir::is_table(b)) {
+        dim.rule = runtime::StrideRule::free;
+      } else if (!b.contiguous) {
         dim.rule = runtime::StrideRule::given;
         TILERT_ASSIGN(dim.stride, expr(b.strides[d]));
       }

@@ -242,7 +242,7 @@ class Inserter {
     if (a == b) return true;
     const Buffer &x = program_.buffer(a), &y = program_.buffer(b);
     if (x.scope != y.scope) return false;
-    if (x.scope == Scope::global) return x.parameter == y.parameter || (x.may_alias && y.may_alias);
+    if (x.scope == Scope::global) return may_share(x, y);
     return x.byte_offset < y.byte_offset + shared_bytes(y) && y.byte_offset < x.byte_offset + shared_bytes(x);
   }
   bool meets(const std::set<BufferId>& a, const std::set<BufferId>& b) const {

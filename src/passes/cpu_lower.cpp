@@ -13,6 +13,7 @@
 #include "passes/hints.h"
 #include "passes/persist.h"
 #include "passes/structure.h"
+#include "passes/tables.h"
 #include "support/refusal.h"
 
 namespace tilert::passes {
@@ -52,6 +53,10 @@ std::vector<Expr> open_range_conditions(const Program& program, arith::Prover& p
   if (b.scope != Scope::global) return open;
   Arena& arena = *program.arena;
   for (size_t d = 0; d < b.shape.size(); ++d) {
+    if (d == 0 && is_addressed(b)) {
+      open.push_back(prover.simplify(arith::lt(arena, arena.index(0), access.indices[0])));
+      continue;
+    }
     const Expr low = arith::le(arena, arena.index(0), access.indices[d]), high = arith::lt(arena, access.indices[d], b.shape[d]);
     for (Expr condition : {low, high}) {
       const Expr simple = prover.simplify(condition);
@@ -293,7 +298,8 @@ BufferId add_state(Program& program, size_t index, int64_t tile_bytes) {
 }  // namespace
 
 Result<CpuProgram> cpu_lower(Module module, const PassContext& context, int lanes) {
-  TILERT_ASSIGN(Module taken, take_hints(std::move(module), context));
+  TILERT_ASSIGN(Module found, tables(std::move(module), context));
+  TILERT_ASSIGN(Module taken, take_hints(std::move(found), context));
   ir::part_threads(taken.program);
   TILERT_ASSIGN(Module counted, persist(std::move(taken), context));
   TILERT_ASSIGN(Module expanded, expand(std::move(counted), context));

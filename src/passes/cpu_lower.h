@@ -41,6 +41,7 @@ struct CpuMatrix {
   ir::BufferId buffer = ir::kNoBuffer;
   ir::Expr offset = nullptr, stride = nullptr;
   bool transposed = false;
+  ir::Expr address = nullptr;  // of a tensor of a table
 };
 
 // c[m, n] = a[m, k] * b[k, n] (+ c). m, n, k are run-time counts, >= 0, with constant upper bounds for m and n.

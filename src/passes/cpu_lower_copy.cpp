@@ -18,6 +18,11 @@ CpuLowering::Clip CpuLowering::clip(const Region& region, const std::vector<Expr
   const Buffer& b = program_.buffer(region.buffer);
   for (size_t d = 0; d < region.extents.size(); ++d) {
     const int64_t extent = region.extents[d];
+    if (d == 0 && is_addressed(b)) {
+      out.full = false;
+      out.inside = arith::lt(arena_, index(0), region.offsets[0]);
+      continue;
+    }
     Expr begin = index(0), end = index(extent);
     if (b.scope == Scope::global) {
       Expr bound = b.shape[d];

@@ -165,6 +165,10 @@ std::optional<CpuLowering::Source> CpuLowering::product_source(const For& loop, 
 bool CpuLowering::starts_inside(const Source& s, Expr& inside) {
   const Buffer& t = program_.buffer(s.first.buffer);
   for (size_t d = 0; d < t.shape.size(); ++d) {
+    if (d == 0 && is_addressed(t)) {
+      inside = arith::logical_and(arena_, inside, arith::lt(arena_, index(0), s.first.indices[0]));
+      continue;
+    }
     const bool counted = d == s.k_dim || d == s.other_dim;
     const Expr low = prover_.simplify(arith::le(arena_, index(0), s.first.indices[d]));
     if (low->is_constant() ? low->as_int() == 0 : counted) return false;
@@ -286,7 +290,8 @@ Result<bool> CpuLowering::fuse_product_loop(const For& loop, Out& out) {
   const auto matrix = [&](const Source& s, bool transposed) {
     const std::vector<Expr> strides = element_strides(program_, s.first.buffer);
     return CpuMatrix{s.first.buffer, prover_.simplify(flat_offset(program_, s.first)),
-                     prover_.simplify(strides[std::min(s.k_dim, s.other_dim)]), transposed};
+                     prover_.simplify(strides[std::min(s.k_dim, s.other_dim)]), transposed,
+                     is_addressed(program_.buffer(s.first.buffer)) ? s.first.indices[0] : nullptr};
   };
   const int64_t depth = a->copy->src.extents[a->k_dim];
   const int64_t m = a->copy->src.extents[a->other_dim], n = b->copy->src.extents[b->other_dim];

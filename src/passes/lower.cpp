@@ -229,6 +229,7 @@ Access Lower::global_access(BufferId tensor, const std::vector<Expr>& indices) {
   Expr offset = index(0);
   for (size_t d = 0; d < indices.size(); ++d)
     offset = arith::add(arena(), offset, arith::mul(arena(), indices[d], b.strides[d]));
+  if (is_addressed(b)) return Access{tensor, {simplify(indices[0]), simplify(offset)}};
   return Access{tensor, {simplify(offset)}};
 }
 
@@ -236,6 +237,10 @@ Expr Lower::inside(BufferId tensor, const std::vector<Expr>& indices, const std:
   const Buffer& b = program().buffer(tensor);
   Expr condition = nullptr;
   for (size_t d = 0; d < indices.size(); ++d) {
+    if (d == 0 && is_addressed(b)) {
+      condition = arith::lt(arena(), index(0), indices[0]);
+      continue;
+    }
     const Expr least = arith::le(arena(), index(0), indices[d]);
     if (!proves(least)) condition = arith::logical_and(arena(), condition, least);
     const Expr bound = d < valid.size() && valid[d] ? arith::min(arena(), valid[d], b.shape[d]) : b.shape[d];

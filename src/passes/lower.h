@@ -91,6 +91,7 @@ class Lower {
   ir::Access flat_access(ir::BufferId flat, ir::BufferId shape_of, const std::vector<ir::Expr>& indices);
   int64_t shared_vector_width(ir::BufferId tile) const;  // elements along the innermost dim
   bool same_memory(ir::BufferId a, ir::BufferId b) const;  // or may be
+  ir::Access further(ir::Access at, int64_t elements);       // an offset that many on
   void move(ir::Access dst, ir::Access src, int64_t count);  // in accesses of at most 16 bytes
   // The same between registers and global memory, as accesses with a priority in caches.
   void move_hinted(const ir::Access& dst, const ir::Access& src, int64_t count, ir::Eviction eviction);

@@ -48,14 +48,18 @@ bool Lower::same_memory(BufferId a, BufferId b) const {
   return may_overlap(module_.program, a, b);
 }
 
+// An offset is the last index.
+Access Lower::further(Access at, int64_t elements) {
+  at.indices.back() = simplify(arith::add(arena(), at.indices.back(), elements));
+  return at;
+}
+
 void Lower::move(Access dst, Access src, int64_t count) {
   const int size = dtype_bytes(program().buffer(dst.buffer).dtype);
   const int64_t chunk = std::min<int64_t>(count, 16 / size);
   for (int64_t i = 0; i < count; i += chunk) {
-    Access to = dst, from = src;
-    to.indices[0] = simplify(arith::add(arena(), to.indices[0], i));
-    from.indices[0] = simplify(arith::add(arena(), from.indices[0], i));
-    emit(Move{std::move(to), std::move(from), chunk});
+    Access to = further(dst, i);  // in this order, whatever the compiler's
+    emit(Move{std::move(to), further(src, i), chunk});
   }
 }
 
@@ -63,11 +67,11 @@ void Lower::move_hinted(const Access& dst, const Access& src, int64_t count, Evi
   const int size = dtype_bytes(program().buffer(dst.buffer).dtype);
   const int64_t chunk = std::min<int64_t>(count, 16 / size);
   const bool loads = program().buffer(src.buffer).scope == Scope::global;
-  const auto at = [&](const Access& a, int64_t i) { return simplify(arith::add(arena(), a.indices[0], i)); };
   const CallArg priority = text_arg(std::to_string(static_cast<int>(eviction)));
+  const auto in_registers = [&](const Access& a, int64_t i) { return registers_arg(a.buffer, further(a, i).indices.back(), chunk); };
   for (int64_t i = 0; i < count; i += chunk) {
-    if (loads) call(Primitive::load_hinted, {priority, registers_arg(dst.buffer, at(dst, i), chunk), address_arg({src.buffer, {at(src, i)}})});
-    else call(Primitive::store_hinted, {priority, address_arg({dst.buffer, {at(dst, i)}}), registers_arg(src.buffer, at(src, i), chunk)});
+    if (loads) call(Primitive::load_hinted, {priority, in_registers(dst, i), address_arg(further(src, i))});
+    else call(Primitive::store_hinted, {priority, address_arg(further(dst, i)), in_registers(src, i)});
   }
 }
 

@@ -15,6 +15,7 @@
 #include "passes/select.h"
 #include "passes/shared_plan.h"
 #include "passes/structure.h"
+#include "passes/tables.h"
 #include "passes/views.h"
 #include "support/immortal.h"
 #include "support/refusal.h"
@@ -24,6 +25,7 @@ namespace tilert::passes {
 const std::vector<Pass>& gpu_passes() {
   using ir::Stage;
   static const auto& table = immortal(std::vector<Pass>{
+      {"tables", tables, Stage::specialized},
       {"take_hints", take_hints, Stage::specialized},
       {"raster", raster, Stage::specialized},
       {"persist", persist, Stage::specialized},

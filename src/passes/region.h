@@ -17,13 +17,11 @@ inline bool is_whole(const ir::Program& program, const ir::Region& region) {
   return true;
 }
 
-// Two global buffers may be the same memory when they are views of one parameter or both may alias; two tiles are when one
-// holds the other's elements.
+// Two global buffers may be the same memory (ir::may_share); two tiles are when one holds the other's elements.
 inline bool may_overlap(const ir::Program& program, ir::BufferId a, ir::BufferId b) {
   const ir::Buffer &x = program.buffer(a), &y = program.buffer(b);
   return ir::storage_of(program, a) == ir::storage_of(program, b) ||
-         (x.scope == ir::Scope::global && y.scope == ir::Scope::global &&
-          (x.parameter == y.parameter || (x.may_alias && y.may_alias)));
+         (x.scope == ir::Scope::global && y.scope == ir::Scope::global && ir::may_share(x, y));
 }
 
 // Whether the statement writes every element of the fragment, and reads none.

@@ -124,6 +124,7 @@ class RolePlanner {
   // corner between is an illegal instruction.
   std::string engine_takes(const Region& r) {
     const Buffer& b = program_.buffer(r.buffer);
+    if (is_table(b)) return "its tensor lies where a table says, which the tensor copy engine is not told";
     if (b.shape.size() != 2) return "its tensor is not a matrix";
     if (dtype_is_packed(b.dtype)) return "its elements share bytes";
     if (!b.strides[1]->is_constant() || b.strides[1]->as_int() != 1) return "its rows are not contiguous";

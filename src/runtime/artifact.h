@@ -45,7 +45,8 @@ struct TensorDim {
 
 enum class ParamKind : uint8_t { tensor = 1, scalar = 2, pointer_table = 3 };
 
-// One parameter of the program, in its order. A pointer table is a tensor of device pointers, launched as one.
+// One parameter of the program, in its order. A pointer table is device memory with as many pointers as its first dim says; the
+// other dims, dtype and alignment are those of the tensor at each.
 struct Param {
   ParamKind kind = ParamKind::tensor;
   std::string name;

@@ -93,6 +93,7 @@ class Verifier {
     }
     if (param.access < Access::in || param.access > Access::inout) return wrong("access of '{}'", param.name);
     if (param.dims.size() > kMaxRank) return wrong("parameter '{}' of rank {}", param.name, param.dims.size());
+    if (param.kind == ParamKind::pointer_table && param.dims.empty()) return wrong("the table '{}' has no dim that counts its pointers", param.name);
     if (!std::has_single_bit(param.alignment) || param.alignment > kMaxPointerAlignment) {
       return wrong("alignment {} of '{}'", param.alignment, param.name);
     }

@@ -14,6 +14,9 @@ Extent extent_of(const LaunchState& state, uint32_t index) {
   const PreparedParam& param = state.variant->params[index];
   const tilert_argument& argument = state.info.arguments[index];
   if (param.kind == ParamKind::scalar) return {};
+  const auto begin = reinterpret_cast<uintptr_t>(argument.data);
+  if (param.kind == ParamKind::pointer_table)
+    return {begin, begin + 8 * static_cast<uint64_t>(state.value(state.variant->tensor_dims[param.first_dim].size))};
   uint64_t last = 0;
   int64_t dense = 1;
   for (int d = param.rank - 1; d >= 0; --d) {
@@ -23,9 +26,7 @@ Extent extent_of(const LaunchState& state, uint32_t index) {
     last += static_cast<uint64_t>(size - 1) * static_cast<uint64_t>(stride);
     dense = wrapping_product(dense, size);
   }
-  const int bits = param.kind == ParamKind::pointer_table ? 64 : param.bits;
-  const auto begin = reinterpret_cast<uintptr_t>(argument.data);
-  return {begin, begin + ((last + 1) * static_cast<uint64_t>(bits) + 7) / 8};
+  return {begin, begin + ((last + 1) * static_cast<uint64_t>(param.bits) + 7) / 8};
 }
 
 Code check_overlap(const LaunchState& state, uint32_t index, const Extent* extents) {

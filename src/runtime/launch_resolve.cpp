@@ -216,7 +216,8 @@ bool match_tensor(LaunchState& state, const PreparedParam& param, int32_t index,
   const bool plain =
       param.dense && !state.variant->reads_strides && is_plainly_dense(argument.strides, sizes, param.rank);
   if (!plain && !match_strides(state, param, index, sizes, empty, mismatch)) return false;
-  if (empty) return true;
+  // The kernel reads a table whatever its tensors hold.
+  if (param.kind == ParamKind::pointer_table ? sizes[0] == 0 : empty) return true;
   if (argument.data == nullptr) {
     *mismatch = {Miss::null, index, -1, 0, 0};
     return false;

@@ -30,7 +30,8 @@ PreparedParam prepare_param(const Artifact& artifact, const Param& param, std::v
   out.dtype = param.dtype;
   out.bits = static_cast<uint8_t>(dtype_bits(param.dtype));
   out.rank = static_cast<uint8_t>(param.dims.size());
-  out.alignment_mask = param.kind == ParamKind::scalar ? 0 : param.alignment - 1;
+  // Of a table its own memory is seen, not what it points to.
+  out.alignment_mask = param.kind == ParamKind::scalar ? 0 : param.kind == ParamKind::pointer_table ? 7 : param.alignment - 1;
   out.first_dim = static_cast<uint16_t>(tensor_dims.size());
   out.dense = out.bits >= 8;
   for (const TensorDim& dim : param.dims) {

@@ -128,7 +128,7 @@ INSTANTIATE_TEST_SUITE_P(
             },
             false},
         Row{"pointer_table",
-            {"UNSUPPORTED", "leading group dim"},
+            {"a dim that counts them"},
             [](Scene& k) {
               tilert_tensor_options o{};
               o.flags = TILERT_TENSOR_POINTER_TABLE;

@@ -31,6 +31,11 @@ struct Argument {
   std::vector<int64_t> shape, strides;  // passed where not empty
   bool null = false;                    // its address is NULL
   size_t leading = 0;                   // of an input: zeros before `data`
+  // Memory that only a table points to: no argument of the launch.
+  bool behind = false;
+  // A table of pointers to these arguments of the list, in order; -1: NULL. `data` only gives the number of its bytes.
+  bool table = false;
+  std::vector<int> entries;
   int same_as = -1;                     // the memory of that earlier argument, which says what it must hold
 };
 
@@ -51,6 +56,10 @@ struct Launch {
   Launch& again(int argument);
   // The address of the last argument is not given.
   Launch& null();
+  // The last argument is memory that tables point to.
+  Launch& behind();
+  // A table of pointers to tensors of the type; which arguments they are: those that are behind it.
+  Launch& table(tl::DType dtype, std::vector<int> entries);
 };
 
 struct Scenario {
@@ -150,6 +159,7 @@ void add_thread_misuse_cases(std::vector<Case>& to);
 void add_indexed_cases(std::vector<Case>& to);
 void add_view_cases(std::vector<Case>& to);
 void add_layout_cases(std::vector<Case>& to);
+void add_table_cases(std::vector<Case>& to);
 void add_host_cases(std::vector<Case>& to);
 void add_hint_cases(std::vector<Case>& to);
 void add_fold_cases(std::vector<Case>& to);

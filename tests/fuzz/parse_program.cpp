@@ -16,7 +16,10 @@ namespace {
 void interpret(const ir::Program& program) {
   std::vector<std::vector<uint8_t>> data;
   ir::HostArguments arguments;
-  for (size_t i = 0; i < program.parameters.size(); ++i) data.emplace_back(size_t{4096}, uint8_t{1});
+  for (const ir::Parameter& p : program.parameters) {
+    const bool table = p.kind == ir::Parameter::Kind::tensor && ir::is_table(program.buffer(p.buffer));  // of null pointers
+    data.emplace_back(size_t{4096}, uint8_t{!table});
+  }
   for (auto& d : data) arguments.parameters.push_back({d.data(), static_cast<int64_t>(d.size()), {}, 1});
   for (size_t i = 0; i < program.dims.size(); ++i)
     arguments.dims.push_back(program.dims[i].value.value_or(program.dims[i].divisible == 1 ? 2 : 0));

@@ -19,7 +19,7 @@ const char* const kWords[] = {
 #undef TILERT_OP
     "bool",       "i8",       "u8",       "i16",     "i32",     "u32",      "i64",       "f16",    "bf16",     "f32",
     "f64",        "index",    "global",   "shared",  "fragment", "var",     "local",     "registers", "in",    "out",
-    "inout",      "may_alias", "strides", "strided", "argument", "align",   "divisible", "range",  "divisor",  "threads",
+    "inout",      "may_alias", "table", "addressed", "strides", "strided", "argument", "align",   "divisible", "range",  "divisor",  "threads",
     "hint", "must", "min_blocks", "max_registers", "consumers", "raster", "roles", "safe", "valid",   "prefer",
     "tma",        "async",    "sync",     "must",    "evict",   "first",    "last",      "trans_a", "trans_b", "accumulate",
     "split",      "rows",     "columns",  "square",  "reduce",  "max_nan",  "absmax",    "bit_and", "exact",   "serial",

@@ -85,6 +85,7 @@ class RandomProgram {
     if (flip()) b.parameter = pick(2);
     if (flip()) b.alignment = 4;
     b.may_alias = flip();
+    if (b.scope == Scope::global) b.entries = static_cast<Entries>(pick(3));
     b.zeroed = flip();
     b.location = static_cast<uint32_t>(pick(4));
     if (flip()) b.stages = 1 + pick(4);

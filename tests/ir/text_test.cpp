@@ -10,6 +10,7 @@
 #include "ir/printer.h"
 #include "ir/random_program.h"
 #include "ir/sample_programs.h"
+#include "ir/verifier.h"
 #include "ir/visit.h"
 
 namespace tilert::ir {
@@ -104,6 +105,35 @@ kernel "k" (%x) grid [1] {
   const Program canonical = clone(*p, true);
   EXPECT_EQ(canonical.buffers.size(), 5u);
   EXPECT_EQ(canonical_text(*again), canonical_text(*p));
+}
+
+TEST(Text, TablesOfPointersComeBackTheSameAndAreNoTensors) {
+  const std::string text = R"(tir 1
+var %N.0 dim index
+var %x.1 block index
+var %v.2 let f32
+dim %N.0
+buffer @W.0 global f32 [%N.0, 4, 8] in argument 0 table
+buffer @Z.1 global f32 [%N.0, 4, 8] strides [0, 16, 1] strided inout argument 1 table
+parameter tensor @W.0 "W"
+parameter tensor @Z.1 "Z"
+kernel "k" (%x.1) grid [%N.0] {
+  1: let %v.2 = load @W.0[%x.1, 1, 2]
+  2: store @Z.1[%x.1, 1, 2] = %v.2
+}
+)";
+  auto p = parse(text);
+  ASSERT_TRUE(p) << p.error().message;
+  EXPECT_EQ(print(*p), text);
+  EXPECT_TRUE(verify(*p));
+  EXPECT_TRUE(p->buffer(0).strides[0]->is_constant() && p->buffer(0).strides[0]->as_int() == 0);
+  EXPECT_EQ(p->buffer(0).strides[1]->as_int(), 8);
+  std::string tensor = text;
+  for (size_t at; (at = tensor.find(" table")) != std::string::npos;) tensor.erase(at, 6);
+  auto other = parse(tensor);
+  ASSERT_TRUE(other) << other.error().message;
+  EXPECT_NE(canonical_text(*p), canonical_text(*other));
+  EXPECT_EQ(canonical_text(clone(*p)), canonical_text(*p));
 }
 
 TEST(Text, NarrowTypesComeBackTheSame) {

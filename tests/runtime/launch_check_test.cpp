@@ -53,6 +53,26 @@ TEST_F(LaunchCheck, ArgumentsAreCountedAndTyped) {
   EXPECT_EQ(launch(*loaded, null.info), Code::kInvalidArgument);
 }
 
+// Not what its pointers point to, but the table itself is looked at: it may be null where it has none.
+TEST_F(LaunchCheck, ATableHasPointersOfItsOwnAlignment) {
+  Artifact artifact = saxpy();
+  artifact.params[0].kind = ParamKind::pointer_table;
+  artifact.params[0].alignment = 256;
+  artifact.params[0].dims[0].rule = StrideRule::free;
+  const auto loaded = load(device_, std::move(artifact));
+  expect_refused(*loaded, saxpy_call(100), Code::kInvalidArgument, 0, "'x' is a parameter of kind 3");
+  const auto table = [](int64_t n, uint64_t at) {
+    Call call = saxpy_call(n);
+    call.arguments[0].kind = TILERT_ARGUMENT_POINTER_TABLE;
+    call.arguments[0].data = at ? address(at) : nullptr;
+    return call;
+  };
+  EXPECT_EQ(table(100, 0x10008).on(stream_).launch(*loaded), Code::kOk);
+  EXPECT_EQ(table(0, 0).on(stream_).launch(*loaded), Code::kOk);
+  expect_refused(*loaded, table(100, 0x10004), Code::kAlignment, 0, "'x'");
+  expect_refused(*loaded, table(100, 0), Code::kInvalidArgument, 0, "'x'");
+}
+
 TEST_F(LaunchCheck, NoFailureStructIsFine) {
   const auto loaded = load(device_, saxpy());
   Call call = saxpy_call(100);
