@@ -351,7 +351,7 @@ Scenario among_copies(const Values& v) {
       b.copy(f, y(r, 0));
     });
   });
-  for (const auto& [rows, n] : {std::pair<int64_t, int64_t>{1, 64}, {5, 300}, {7, 0}, {300, 130}}) {
+  for (const auto& [rows, n] : {std::pair<int64_t, int64_t>{1, 64}, {5, 300}, {4, 301}, {7, 0}, {300, 130}}) {
     const Reals x = whole(static_cast<size_t>(rows * n), -30, 30, static_cast<uint64_t>(n));
     Reals y;
     for (int64_t r = 0; r < rows; ++r)
