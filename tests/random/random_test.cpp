@@ -120,7 +120,7 @@ TEST(Generator, TextHoldsTheWholeCase) {
 
 TEST(Generator, CoversTheLanguage) {
   Coverage coverage;
-  const int programs = 3000;
+  const int programs = 5000;
   for (uint64_t seed = 0; seed < programs; ++seed) coverage.note_case(generate(seed));
   EXPECT_GE(coverage.count("programs with a pipelined loop that uses a copy twice or more"), programs * 30 / 100);
   EXPECT_GE(coverage.count("programs with infinite and undefined data"), programs / 10);
@@ -151,7 +151,12 @@ TEST(Generator, CoversTheLanguage) {
                            "op cast f32 -> e4m3", "op cast_nonsat f32 -> e5m2",
                            "atomic order acq_rel", "gemm in tf32",
                            "reshaped shared tile", "reshaped fragment tile",
-                           "view as other integers of shared tile", "layout swizzle_64"})
+                           "view as other integers of shared tile", "layout swizzle_64",
+                           "statement grid_sync", "statement report",
+                           "programs with persistent kernels", "programs with tiles counted in memory",
+                           "programs with costs of tiles", "threads: sync",
+                           "threads: shuffle_xor of f16", "threads: ballot of bool",
+                           "threads: copy"})
     EXPECT_GT(coverage.count(what), 0) << what;
   const auto any_of = [&](const std::string& begin, const std::string& part) {
     return std::any_of(coverage.counts().begin(), coverage.counts().end(), [&](const auto& count) {
