@@ -1,7 +1,8 @@
 // persist: a persistent kernel's blocks loop over its tiles.
 // before: grid (X, Y, Z) { a tile }     after, on GPUs: grid (X * Y * Z), of which as many blocks are launched as fit
 //   { let tiles, rounds; for round = 0 to rounds { let x, y, z of tile number block + round * blocks; a tile } }
-// Tiles come in groups along x that go down y together (raster), or in their order where their number is read from memory.
+// Tiles come in groups along x that go down y together (raster), or in their order where their number is read from memory or
+// a plan may say who does which.
 // The end of a tile ends the trip. On CPUs blocks are tiles, and those beyond the number do nothing.
 #pragma once
 
