@@ -126,7 +126,8 @@ class Persistence {
     };
     std::unordered_map<VarId, Expr> moved;
     const int64_t asked = hint_of(kernel_, HintKind::raster);
-    plan_.raster = rank < 2 || counted || kernel_.cost ? 0 : asked ? asked : kTileGroup;  // a plan numbers tiles in grid order
+    const bool planned = plan_.schedule.cost != nullptr;  // a plan numbers tiles in grid order
+    plan_.raster = rank < 2 || counted || planned ? 0 : asked ? asked : kTileGroup;
     if (plan_.raster > 0) {
       const Expr layer = arith::mul(arena_, extents[0], extents[1]);
       const Expr within = rank < 3 ? number : let(to, arith::mod(arena_, number, layer), "within_layer", {0, kMostTiles});
