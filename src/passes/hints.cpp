@@ -105,6 +105,8 @@ std::string why_not_evict(const HintOutcome& h, const KernelPlan& plan, const Ta
   const auto copy = plan.copies.find(h.ordinal);
   if (copy != plan.copies.end() && copy->second.hinted) return "";
   if (!target.has(Feature::cache_hint)) return fmt::format("{} has no {}", target.text, feature_text(Feature::cache_hint));
+  if (copy != plan.copies.end() && copy->second.engine == CopyPlan::Engine::asynchronous)
+    return fmt::format("it runs ahead, and {} has no {}", target.text, feature_text(Feature::async_cache_hint));
   if (copy != plan.copies.end() && copy->second.engine == CopyPlan::Engine::tensor) return "the tensor copy engine carries no priority here";
   return "its elements of global memory go one by one, or there are none";
 }

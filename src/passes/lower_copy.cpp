@@ -182,7 +182,7 @@ Status Lower::async_copy(const Stmt& s, const Copy& c) {
   chunks.back() /= width;
   const FragmentMap map = blocked_map(chunks, plan_.threads, 1, context_.target.warp_size);
   const Access from = std::get<Let>(loop.body[0]->node).read, to = std::get<Store>(loop.body[1]->node).to;
-  const bool hinted = c.eviction != Eviction::normal && context_.target.has(Feature::cache_hint);
+  const bool hinted = c.eviction != Eviction::normal && context_.target.has(Feature::async_cache_hint);
   plan_.copies[s.ordinal] = {CopyPlan::Engine::asynchronous, width * size, hinted};
   group(comment("copy, asynchronous"), [&] {
     unrolled(map.registers(), [&](Expr step) {
