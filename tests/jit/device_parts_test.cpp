@@ -35,6 +35,8 @@ TL_KERNEL(64, 1) k(int* out, const int* in, tl_u32* word) {
 
 const char kHopper[] = R"(
 TL_KERNEL(64, 1) k(const __grid_constant__ tl_tensor_map map, int* out, float* floats) {
+  tl_wait_for_grids();
+  tl_launch_dependents();
   tl_u64* const bar = reinterpret_cast<tl_u64*>(tl_arena + 0);
   float* const s = reinterpret_cast<float*>(tl_arena + 64);
   tl_mbarrier_wait_cluster(bar, 1);
