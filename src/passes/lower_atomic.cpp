@@ -159,11 +159,9 @@ void ElementWise::report(const Report& n) {
 // The additions of a vector's elements, in accesses of at most what the target takes.
 void ElementWise::add_vector(const Atomic& n, const Access& at, BufferId box) {
   const int64_t most = std::min(most_added(n), vector_);
-  for (int64_t i = 0; i < vector_; i += most) {
-    Access to = at;
-    to.indices.back() = low_.simplify(arith::add(low_.arena(), to.indices.back(), i));
-    low_.call(Primitive::red_add_vector, {text_arg(std::to_string(most)), address_arg(to), registers_arg(box, low_.index(i), most)});
-  }
+  for (int64_t i = 0; i < vector_; i += most)
+    low_.call(Primitive::red_add_vector,
+              {text_arg(std::to_string(most)), address_arg(low_.further(at, i)), registers_arg(box, low_.index(i), most)});
 }
 
 }  // namespace tilert::passes

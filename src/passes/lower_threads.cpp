@@ -90,8 +90,7 @@ bool ElementWise::copies_whole(const ThreadOp& n) const {
   if (src.alignment % (n.count * dtype_bytes(src.dtype)) != 0 || low_.shared_vector_width(n.dst.buffer) < n.count) return false;
   if (!src.strides.back()->is_constant() || src.strides.back()->as_int() != 1 || !dst.shape.back()->is_constant()) return false;
   if (dst.shape.back()->as_int() % n.count != 0) return false;
-  const std::unordered_map<VarId, Expr>& env = env_;
-  const auto at = [&](const Access& a) { return multiple(substitute(low_.arena(), a.indices.back(), env)); };
+  const auto at = [&](const Access& a) { return multiple(substitute(low_.arena(), a.indices.back(), env_)); };
   for (size_t d = 0; d + 1 < src.strides.size(); ++d)
     if (!multiple(src.strides[d])) return false;
   return at(n.src) && at(n.dst);
