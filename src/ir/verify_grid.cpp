@@ -55,12 +55,18 @@ class Meetings {
     return nullptr;
   }
 
-  // What one trip learns holds in the next: who has left, and which values differ. Behind the loop those who left it are back.
+  // What one trip learns holds in the next: who has left, and which values differ. Trips that learn nothing are the last, so
+  // that nests cost what they teach and not two to their depth. Behind the loop those who left it are back.
   template <class Trip>
   const Stmt* trips(bool apart, const Trip& trip) {
     const bool outside = left_;
-    const Stmt* wrong = trip(apart);
-    if (!wrong) wrong = trip(apart || left_ || finished_);
+    const Stmt* wrong = nullptr;
+    for (bool more = true; more && !wrong;) {
+      const bool now = apart || left_ || finished_;
+      const size_t known = own_.size();
+      wrong = trip(now);
+      more = own_.size() != known || now != (apart || left_ || finished_);
+    }
     left_ = outside;
     return wrong;
   }
