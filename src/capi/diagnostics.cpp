@@ -70,7 +70,8 @@ Status read_ring(const ir::Program& program, const void* workspace, uint64_t byt
   uint64_t count;
   std::memcpy(&count, workspace, sizeof count);
   std::vector<ir::ReportEntry> entries(std::min<uint64_t>(count, ir::kReportEntries));
-  std::memcpy(entries.data(), static_cast<const char*>(workspace) + ir::kReportHeaderBytes, entries.size() * sizeof(ir::ReportEntry));
+  if (!entries.empty())
+    std::memcpy(entries.data(), static_cast<const char*>(workspace) + ir::kReportHeaderBytes, entries.size() * sizeof(ir::ReportEntry));
   return hand_out(program, reports, entries, count - entries.size(), on_entry, user);
 }
 

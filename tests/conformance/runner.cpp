@@ -149,8 +149,7 @@ std::vector<std::string> Machine::prepare_ahead(const Scenario& scenario) {
   for (auto program : scenario.programs) {
     Prepared prepared;
     Outcome ignored;
-    if (!program || !prepare(scenario, *program, prepared, ignored)) continue;
-    note_variants(prepared.kernel, ignored, sources);
+    if (program && prepare(scenario, *program, prepared, ignored)) note_variants(prepared.kernel, ignored, sources);
     tilert_kernel_release(prepared.kernel);
   }
   return sources;

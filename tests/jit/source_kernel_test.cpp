@@ -8,6 +8,7 @@
 #include "jit/artifact_builder.h"
 #include "jit/generate.h"
 #include "runtime/fake_device.h"
+#include "runtime/test_artifacts.h"
 
 namespace tilert::jit {
 namespace {
@@ -49,8 +50,7 @@ class SourceKernel : public runtime::testing::FakeCudaTest {
     EXPECT_TRUE(generated) << (generated ? "" : generated.error().message);
     Result<runtime::Artifact> made = build_artifact(source, *generated, dims);
     EXPECT_TRUE(made) << (made ? "" : made.error().message);
-    const std::string image = "fake sm_90a\nk 8 8 8 8\n";
-    made->code.assign(image.begin(), image.end());
+    made->code = runtime::testing::image("k 8 8 8 8\n");
     made->kind = runtime::CodeKind::cubin;
     // As it comes from a cache.
     const auto bytes = runtime::serialize(*made);
@@ -165,13 +165,13 @@ TEST_F(SourceKernel, StandsAmongTileKernelsInTheirOrder) {
   EXPECT_EQ(made->headers.size(), 1u);
   Result<runtime::Artifact> artifact = build_artifact(source, *made, std::vector<passes::DimChoice>(1));
   ASSERT_TRUE(artifact) << artifact.error().message;
-  std::string image = "fake sm_90a\n";
+  std::string lines;
   for (const runtime::Kernel& k : artifact->kernels) {
-    image += k.entry;
-    for (const runtime::Slot& slot : k.slots) image += " " + std::to_string(slot.bytes);
-    image += "\n";
+    lines += k.entry;
+    for (const runtime::Slot& slot : k.slots) lines += " " + std::to_string(slot.bytes);
+    lines += "\n";
   }
-  artifact->code.assign(image.begin(), image.end());
+  artifact->code = runtime::testing::image(lines);
   artifact->kind = runtime::CodeKind::cubin;
   device_ = open();
   const auto kernel = load(device_, *artifact);

@@ -124,7 +124,7 @@ std::string difference(const Snapshot& snapshot) {
   for (const auto& [begin, a] : allocations()) {
     const std::vector<uint8_t>& was = snapshot[i++];
     const auto lists = lists_in(a.begin, a.bytes);
-    if (lists.empty() && std::memcmp(was.data(), a.begin, a.bytes) == 0) continue;
+    if (lists.empty() && std::equal(was.begin(), was.end(), a.begin)) continue;
     std::vector<uint8_t> before = was, now(a.begin, a.begin + a.bytes);
     for (const auto& [offset, entries] : lists) {
       sort_list(before, offset, entries);
