@@ -110,6 +110,53 @@ Scenario dependent(const Values& v) {
   return s;
 }
 
+// 60. A chain of kernels each of whose blocks reads what another block of the kernel before wrote, after a time of its own:
+// what is read before the grid has ended shows. On a GPU ten thousand of them.
+Scenario chain(const Values& v) {
+  const int64_t blocks = v["blocks"], kernels = v["kernels"], n = blocks * 64;
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto x = b.inout("x", tl::i32, {n}), y = b.inout("y", tl::i32, {n});
+    for (int64_t k = 0; k < kernels; ++k) {
+      const tl::Tile& from = k % 2 ? y : x;
+      const tl::Tile& to = k % 2 ? x : y;
+      b.grid({blocks}, tl::threads(64).pdl(), [&](tl::Index at) {
+        auto t = b.fragment(tl::i32, {64});
+        b.copy(from((blocks - 1 - at) * 64), t);
+        b.serial((at * 5 + k) % 7 * v["trips"], [&](tl::Index trip) {
+          b.parallel({64}, [&](tl::Index i) { t(i) = (t(i) ^ tl::cast(tl::i32, trip + i)) * 3; });
+        });
+        b.copy(t, to(at * 64));
+      });
+    }
+  });
+  std::vector<uint32_t> now(static_cast<size_t>(n)), last;
+  for (size_t i = 0; i < now.size(); ++i) now[i] = static_cast<uint32_t>(i * 7 % 1000);
+  const auto reals = [](const std::vector<uint32_t>& values) {
+    Reals out;
+    for (const uint32_t value : values) out.push_back(static_cast<int32_t>(value));
+    return out;
+  };
+  const Reals before = reals(now), nothing(now.size());
+  for (int64_t k = 0; k < kernels; ++k) {
+    last = now;
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t at = i / 64;
+      uint32_t value = last[static_cast<size_t>((blocks - 1 - at) * 64 + i % 64)];
+      for (int64_t trip = 0; trip < (at * 5 + k) % 7 * v["trips"]; ++trip) value = (value ^ static_cast<uint32_t>(trip + i % 64)) * 3;
+      now[static_cast<size_t>(i)] = value;
+    }
+  }
+  const bool back_in_x = kernels % 2 == 0;
+  for (int64_t l = 0; l < v["launches"]; ++l) {
+    s.launch()
+        .inout(tl::i32, before, exactly(reals(back_in_x ? now : last)))
+        .inout(tl::i32, nothing, exactly(reals(back_in_x ? last : now)));
+    s.launches.back().overlaps = true;
+  }
+  return s;
+}
+
 // 61. What must be met and cannot be is refused, with the reason.
 Scenario must_be_met(const Values& v) {
   Scenario s;
@@ -200,6 +247,8 @@ void add_hint_cases(std::vector<Case>& to) {
   to.push_back({"60", "hints", {{"registers", {168, 255}}}, hints});
   to.push_back({"60", "priorities", {dtypes({tl::f16, tl::f32, tl::i8, tl::i64}), {"priority", {1, 2}}, {"divisor", {1, 2, 8, 16}}}, priorities});
   to.push_back({"60", "dependent", {{"first", {0, 1, 2}}, {"second", {0, 1, 2}}}, dependent});
+  to.push_back({"60", "chain_of_dependents", {{"blocks", {5}}, {"kernels", {7}}, {"trips", {3}}, {"launches", {2}}}, chain});
+  to.push_back({"60", "ten_thousand_dependents", {{"blocks", {300}}, {"kernels", {64}}, {"trips", {40}}, {"launches", {160}}}, chain, true});
   to.push_back({"61", "must_be_met", {{"what", {0, 1, 2, 3}}}, must_be_met});
   to.push_back({"62", "places_before_the_loop", {{"trips", {0, 1, 5}}, {"stages", {2, 4}}}, places_before_the_loop});
 }

@@ -49,7 +49,7 @@ TEST_P(Conformance, GivesWhatTheCaseSays) {
   if (!here && is_due(GetParam().backend)) FAIL() << why_not;
   if (!here) GTEST_SKIP() << why_not;
   const Case& row = all_cases()[GetParam().index];
-  if (row.heavy) GTEST_SKIP() << "needs gigabytes: tilert_conformance runs it";
+  if (row.heavy) GTEST_SKIP() << "is for a device: tilert_conformance runs it there";
   size_t ran = 0;
   for (const Values& values : pairwise(row.axes)) {
     const Outcome outcome = here->run(row.make(values));

@@ -108,7 +108,7 @@ struct Case {
   std::string name;    // an identifier
   std::vector<Axis> axes;
   Scenario (*make)(const Values&);
-  bool heavy = false;  // gigabytes of memory: run by tilert_conformance alone
+  bool heavy = false;  // in memory or time: run on a device alone, by tilert_conformance
 };
 
 // One case with one choice of parameters.
