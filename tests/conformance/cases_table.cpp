@@ -14,9 +14,26 @@ struct RowsOfExpert {
 constexpr RowsOfExpert kTiles[] = {{2, 0, 32}, {0, 32, 45}, {2, 45, 46}, {4, 46, 60}, {-1, 60, 70}, {1, 70, 75}};
 constexpr int kRows = 75, kExperts = 4;  // expert 1 has no weights, 3 no rows
 
+void launch_experts(Scenario& s, tl::DType dtype, int64_t k, int64_t n) {
+  const Reals a = whole(kRows * k, -3, 3, 1);
+  std::vector<Reals> weights;
+  for (int e = 0; e < kExperts; ++e) weights.push_back(whole(k * n, -3, 3, 10 + e));
+  Reals want(kRows * n, 0), experts, ends;
+  for (const auto& [expert, first, last] : kTiles) {
+    experts.push_back(expert), ends.push_back(first), ends.push_back(last);
+    if (expert < 0 || expert >= kExperts || expert == 1) continue;
+    for (int64_t i = first; i < last; ++i)
+      for (int64_t j = 0; j < n; ++j)
+        for (int64_t p = 0; p < k; ++p) want[i * n + j] += a[i * k + p] * weights[expert][p * n + j];
+  }
+  Launch& launch = s.launch({kExperts, static_cast<int64_t>(experts.size()), kRows, k, n}).input(dtype, a);
+  for (int e : {0, 2, 3}) launch.input(dtype, weights[e]).behind();
+  launch.table(dtype, {1, -1, 2, 3}).input(tl::i32, experts).input(tl::i64, ends).output(tl::f32, exactly(want));
+}
+
+// Rows of both operands that are whole vectors, ragged, and of any length.
 Scenario product_of_experts(const Values& v) {
   const int bm = 32, bn = 32, bk = 32;
-  const int64_t k = v["K"], n = v["N"];
   Scenario s;
   s.same_bits = true;
   for (uint32_t stages : {1u, 3u})
@@ -38,26 +55,38 @@ Scenario product_of_experts(const Values& v) {
         b.copy(acc, C(first, x * bn), tl::CopyOptions().valid({last, N}));
       });
     });
-  const Reals a = whole(kRows * k, -3, 3, 1);
-  std::vector<Reals> weights;
-  for (int e = 0; e < kExperts; ++e) weights.push_back(whole(k * n, -3, 3, 10 + e));
-  Reals want(kRows * n, 0), experts, ends;
-  for (const auto& [expert, first, last] : kTiles) {
-    experts.push_back(expert), ends.push_back(first), ends.push_back(last);
-    if (expert < 0 || expert >= kExperts || expert == 1) continue;
-    for (int64_t i = first; i < last; ++i)
-      for (int64_t j = 0; j < n; ++j)
-        for (int64_t p = 0; p < k; ++p) want[i * n + j] += a[i * k + p] * weights[expert][p * n + j];
-  }
-  Launch& launch = s.launch({kExperts, static_cast<int64_t>(experts.size()), kRows, k, n}).input(v.dtype(), a);
-  for (int e : {0, 2, 3}) launch.input(v.dtype(), weights[e]).behind();
-  launch.table(v.dtype(), {1, -1, 2, 3}).input(tl::i32, experts).input(tl::i64, ends).output(tl::f32, exactly(want));
+  constexpr int64_t kSizes[][2] = {{32, 64}, {72, 40}, {71, 37}, {32, 37}, {71, 64}};
+  for (const auto& [k, n] : kSizes) launch_experts(s, v.dtype(), k, n);
   return s;
+}
+
+void launch_exchange(Scenario& s, tl::DType dtype, int64_t count, int64_t rows, int64_t n, int64_t gap) {
+  Launch& launch = s.launch({count, rows});
+  std::vector<int> from, to;
+  const int64_t row = n + gap;
+  std::vector<Reals> all;
+  for (int64_t g = 0; g < count; ++g) {
+    all.push_back(rows ? pattern(dtype, rows * row, g) : Reals());
+    from.push_back(rows ? static_cast<int>(g) : -1);
+    if (rows) launch.input(dtype, all.back()).behind();
+  }
+  launch.table(dtype, from);
+  if (gap) launch.placed({count, rows, n}, {0, row, 1});
+  for (int64_t g = 0; g < count && rows; ++g) {
+    Reals want;
+    const int64_t source = count - 2 - g;  // y(g) is x(count - 1 - g - 1)
+    for (int64_t i = 0; i < rows; ++i)
+      for (int64_t j = 0; j < n; ++j) want.push_back(source >= 0 ? all[source][i * row + j] : Real{3});
+    to.push_back(static_cast<int>(launch.arguments.size()));
+    launch.output(dtype, exactly(want)).behind();
+  }
+  to.resize(count, -1);
+  launch.table(dtype, to);
 }
 
 // Whole tensors from one table to the other in another order, their rows `gap` apart, a row more than there is asked for.
 Scenario tensors_change_places(const Values& v) {
-  const int64_t count = v["count"], rows = v["rows"], n = 40, gap = v["gap"];
+  const int64_t n = 40, gap = v["gap"];
   Scenario s;
   s.program([&](tl::Builder& b) {
     auto G = b.dim("G"), R = b.dim("R");
@@ -70,34 +99,47 @@ Scenario tensors_change_places(const Values& v) {
       b.copy(t, y(G - 1 - g, r * 16, 0), tl::CopyOptions().eviction(v["scope"] ? 2 : 0));
     });
   });
-  Launch& launch = s.launch({count, rows});
-  std::vector<int> from, to;
-  const int64_t row = n + gap;
-  std::vector<Reals> all;
-  for (int64_t g = 0; g < count; ++g) {
-    all.push_back(rows ? pattern(v.dtype(), rows * row, g) : Reals());
-    from.push_back(rows ? static_cast<int>(g) : -1);
-    if (rows) launch.input(v.dtype(), all.back()).behind();
-  }
-  launch.table(v.dtype(), from);
-  if (gap) launch.placed({count, rows, n}, {0, row, 1});
-  for (int64_t g = 0; g < count && rows; ++g) {
-    Reals want;
-    const int64_t source = count - 2 - g;  // y(g) is x(count - 1 - g - 1)
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < n; ++j) want.push_back(source >= 0 ? all[source][i * row + j] : Real{3});
-    to.push_back(static_cast<int>(launch.arguments.size()));
-    launch.output(v.dtype(), exactly(want)).behind();
-  }
-  to.resize(count, -1);
-  launch.table(v.dtype(), to);
+  constexpr int64_t kSizes[][2] = {{0, 16}, {1, 0}, {1, 16}, {3, 0}, {3, 16}, {3, 19}};
+  for (const auto& [count, rows] : kSizes) launch_exchange(s, v.dtype(), count, rows, n, gap);
   return s;
+}
+
+constexpr int kGroups = 5, kSlots = 7;
+
+void launch_rows(Scenario& s, int64_t points, int64_t wide, int64_t how) {
+  const Reals x = whole(points * wide, -4, 4, 5);
+  Reals groups, slots;
+  std::vector<std::vector<Want>> want(kGroups, untouched(kSlots * wide));
+  std::vector<Reals> held(kGroups, whole(kSlots * wide, 10, 20, 6));
+  for (int64_t p = 0; p < points; ++p) {
+    const int64_t in = p % (kGroups + 2), g = in - 1;                // -1 and 5 are out of the table
+    const int64_t slot = (p / (kGroups + 2) * 2 + in) % (kSlots + 2);  // 7 and 8 are out of the tensor
+    groups.push_back(g), slots.push_back(slot);
+    if (g < 0 || g >= kGroups || g == 3) continue;
+    const int64_t at = how == 2 ? slot % 2 : slot;
+    for (int64_t j = 0; j < wide && at < kSlots; ++j) {
+      Want& one = want[g][at * wide + j];
+      const Real before = held[g][at * wide + j], add = x[p * wide + j] * static_cast<Real>(g + 2);
+      one = {how == 0 ? add : how == 2 && !one.untouched ? one.value + add : before + add, 0, false};
+    }
+  }
+  Launch& launch = s.launch({points, kGroups, kSlots}).input(tl::f32, x).input(tl::i32, groups).input(tl::i32, slots);
+  std::vector<int> tensors, scales;
+  for (int g = 0; g < kGroups; ++g) {
+    tensors.push_back(g == 3 ? -1 : static_cast<int>(launch.arguments.size()));
+    if (g != 3) launch.inout(tl::f32, held[g], want[g]).behind();
+  }
+  launch.table(tl::f32, tensors);
+  for (int g = 0; g < kGroups; ++g) {
+    scales.push_back(static_cast<int>(launch.arguments.size()));
+    launch.input(tl::f32, {static_cast<Real>(g + 2)}).behind();
+  }
+  launch.table(tl::f32, scales);
 }
 
 // Each point picks its tensor: rows out of the table, out of the tensor and without memory are dropped.
 Scenario scattered_rows(const Values& v) {
-  const int64_t points = v["points"], wide = v["wide"];
-  const int kGroups = 5, kSlots = 7;
+  const int64_t wide = v["wide"];
   Scenario s;
   s.program([&](tl::Builder& b) {
     auto P = b.dim("P"), G = b.dim("G"), S = b.dim("S");
@@ -117,33 +159,7 @@ Scenario scattered_rows(const Values& v) {
       });
     });
   });
-  const Reals x = whole(points * wide, -4, 4, 5);
-  Reals groups, slots;
-  std::vector<std::vector<Want>> want(kGroups, untouched(kSlots * wide));
-  std::vector<Reals> held(kGroups, whole(kSlots * wide, 10, 20, 6));
-  for (int64_t p = 0; p < points; ++p) {
-    const int64_t g = p % (kGroups + 2) - 1, slot = p / (kGroups + 2);  // -1 and 5 are out of the table
-    groups.push_back(g), slots.push_back(slot);
-    if (g < 0 || g >= kGroups || g == 3) continue;
-    const int64_t at = v["how"] == 2 ? slot % 2 : slot;
-    for (int64_t j = 0; j < wide && at < kSlots; ++j) {
-      Want& one = want[g][at * wide + j];
-      const Real before = held[g][at * wide + j], add = x[p * wide + j] * static_cast<Real>(g + 2);
-      one = {v["how"] == 0 ? add : v["how"] == 2 && !one.untouched ? one.value + add : before + add, 0, false};
-    }
-  }
-  Launch& launch = s.launch({points, kGroups, kSlots}).input(tl::f32, x).input(tl::i32, groups).input(tl::i32, slots);
-  std::vector<int> tensors, scales;
-  for (int g = 0; g < kGroups; ++g) {
-    tensors.push_back(g == 3 ? -1 : static_cast<int>(launch.arguments.size()));
-    if (g != 3) launch.inout(tl::f32, held[g], want[g]).behind();
-  }
-  launch.table(tl::f32, tensors);
-  for (int g = 0; g < kGroups; ++g) {
-    scales.push_back(static_cast<int>(launch.arguments.size()));
-    launch.input(tl::f32, {static_cast<Real>(g + 2)}).behind();
-  }
-  launch.table(tl::f32, scales);
+  for (const int64_t points : {0, 33, 48}) launch_rows(s, points, wide, v["how"]);
   return s;
 }
 
@@ -252,11 +268,9 @@ Scenario no_table(const Values& v) {
 }  // namespace
 
 void add_table_cases(std::vector<Case>& to) {
-  to.push_back({"74", "products_of_experts", {dtypes({tl::f16, tl::f32, tl::bf16}), {"K", {32, 72}}, {"N", {64, 40}}}, product_of_experts});
-  to.push_back({"74", "tensors_of_a_table_change_places",
-                {dtypes({tl::f16, tl::i4, tl::i8}), {"count", {0, 1, 3}}, {"rows", {0, 16, 19}}, {"gap", {0, 8}}, {"scope", {0, 1}}},
-                tensors_change_places});
-  to.push_back({"74", "points_pick_their_tensors", {{"points", {0, 33, 48}}, {"wide", {1, 8}}, {"how", {0, 1, 2}}}, scattered_rows});
+  to.push_back({"74", "products_of_experts", {dtypes({tl::f16, tl::f32, tl::bf16})}, product_of_experts});
+  to.push_back({"74", "tensors_of_a_table_change_places", {dtypes({tl::f16, tl::i4, tl::i8}), {"gap", {0, 8}}, {"scope", {0, 1}}}, tensors_change_places});
+  to.push_back({"74", "points_pick_their_tensors", {{"wide", {1, 8}}, {"how", {0, 1, 2}}}, scattered_rows});
   to.push_back({"74", "each_trip_takes_its_tensor", {dtypes({tl::f16, tl::f32}), {"pages", {0, 1, 7}}, {"indirect", {0, 1}}}, tile_of_each_trip});
   to.push_back({"74", "threads_copy_ahead_from_a_table", {{"wide", {64, 62, 7}}}, threads_copy_ahead});
   to.push_back({"74", "tables_without_a_meaning", {{"fault", {several_entries, reshaped, first_dim_moved, no_count}}}, no_meaning});
