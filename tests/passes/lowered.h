@@ -6,6 +6,7 @@
 #include "ir/parser.h"
 #include "ir/visit.h"
 #include "passes/order.h"
+#include "passes/planned.h"
 #include "passes/specialize.h"
 
 namespace tilert::passes {

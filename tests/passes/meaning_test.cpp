@@ -13,6 +13,7 @@
 #include "ir/printer.h"
 #include "ir/sample_programs.h"
 #include "passes/order.h"
+#include "passes/planned.h"
 #include "passes/specialize.h"
 
 namespace tilert::passes {
@@ -207,13 +208,12 @@ TEST_P(Meaning, IsKeptByEveryPass) {
       ASSERT_TRUE(module) << example.name << ": " << module.error().message;
       auto after = run_gpu_passes(std::move(*module), context, pass.name);
       ASSERT_TRUE(after) << example.name << " after " << pass.name << ": " << after.error().message;
-      const KernelPlan* const plan = after->plans.empty() ? nullptr : &after->plans[0];  // none before select
-      if (plan && plan->roles.on && pass.stage != ir::Stage::specialized) {
+      if (planned_roles(*after) && pass.stage != ir::Stage::specialized) {
         ++with_roles, --whole;
         break;
       }
       Tensors got = tensors(example.program, example.dims);
-      const Status status = ir::interpret(after->program, got.arguments, {.threads = plan ? plan->threads : 0});
+      const Status status = ir::interpret(after->program, got.arguments, {.threads = planned_threads(*after)});
       EXPECT_TRUE(status) << example.name << " after " << pass.name << ": " << status.error().message;
       if (!status) break;
       const std::string found = difference(example.program, want, got, example.tolerance);

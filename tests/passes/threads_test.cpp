@@ -7,6 +7,7 @@
 #include "ir/printer.h"
 #include "ir/visit.h"
 #include "passes/order.h"
+#include "passes/planned.h"
 #include "passes/specialize.h"
 
 namespace tilert::passes {
@@ -151,8 +152,7 @@ TEST(Threads, EveryPassKeepsTheirMeaning) {
     for (const char* target : {"sm_75", "sm_80", "sm_90a"})
       for (const Pass& pass : gpu_passes()) {
         const Module module = lowered_threads(*parsed, target, pass.name);
-        const int threads = module.plans.empty() ? 0 : module.plans[0].threads;  // none before select
-        EXPECT_EQ(after_threads(module.program, threads), wanted) << target << " after " << pass.name << "\n" << ir::print(module.program);
+        EXPECT_EQ(after_threads(module.program, planned_threads(module)), wanted) << target << " after " << pass.name << "\n" << ir::print(module.program);
       }
   }
 }

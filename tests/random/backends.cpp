@@ -10,7 +10,9 @@
 #include "ir/printer.h"
 #include "ir/visit.h"
 #include "passes/order.h"
+#include "passes/planned.h"
 #include "passes/specialize.h"
+#include "random/launch.h"
 
 namespace tilert::random {
 namespace {
@@ -68,11 +70,11 @@ class Passes : public Backend {
     auto lowered = passes::run_gpu_passes(std::move(*module), context, stage);
     if (!lowered) return "refused by the passes up to " + stage + ": " + lowered.error().message;
     if (coverage) coverage->note_plans(target_.text, lowered->plans);
-    const bool sides = std::any_of(lowered->plans.begin(), lowered->plans.end(), [](auto& p) { return p.roles.on; });
+    const bool sides = passes::planned_roles(*lowered);
     if (sides && coverage) return after(c, want, "apply_rings", nullptr);
     if (sides && stage != "apply_rings") return {};  // roles run side by side: not for the interpreter
-    for (size_t k = 0; k < lowered->plans.size(); ++k)
-      lowered->program.kernels[k].threads = lowered->plans[k].threads;
+    for (size_t k = 0; k < lowered->program.kernels.size(); ++k)
+      if (const int threads = passes::planned_threads(*lowered, k)) lowered->program.kernels[k].threads = threads;
     const Result<Outputs> got = interpret(c, lowered->program, make_data(c));
     if (!got) return "interpreted after " + stage + ": " + got.error().message;
     const std::string found = difference(c, want, *got);
@@ -190,45 +192,6 @@ class OnMachine : public Backend {
     machine_->emulator()->set_schedules(races_ ? "greedy,backward" : kSchedules);
     machine_->emulator()->set_races(races_);
   }
-  static conformance::Launch launch_of(const Case& c, const Outputs& want) {
-    conformance::Launch launch;
-    launch.dims = c.dims;
-    const bool planned = std::any_of(c.program.kernels.begin(), c.program.kernels.end(), [](const ir::Kernel& k) { return k.cost != nullptr; });
-    launch.max_blocks = static_cast<int64_t>(c.seed % 4);
-    if (planned) launch.plan = static_cast<conformance::Launch::Plan>(c.seed / 4 % 3);
-    const Outputs data = make_data(c);
-    const std::vector<int> memory = shared_memory(c);
-    const std::vector<std::vector<bool>> untouched = kept(c, want);
-    for (size_t i = 0; i < data.size(); ++i) {
-      const ir::Parameter& parameter = c.program.parameters[i];
-      if (parameter.kind == ir::Parameter::Kind::scalar) {
-        const auto dtype = static_cast<tl::DType>(c.program.vars[parameter.var].dtype);
-        launch.scalar(dtype, conformance::decode(dtype, ir::load_element(DType::int64, data[i].data())));
-        continue;
-      }
-      const ir::Buffer& b = c.program.buffer(parameter.buffer);
-      const auto dtype = static_cast<tl::DType>(b.dtype);
-      conformance::Argument a{dtype};
-      a.poisoned = b.direction == ir::Direction::out;
-      for (int64_t at = 0; at < elements_of(c, b); ++at) {
-        const uint64_t before = element_at(b.dtype, data[i], at), after = element_at(b.dtype, want[i], at);
-        const bool same = untouched[i][static_cast<size_t>(at)];
-        a.data.push_back(a.poisoned ? 0 : conformance::decode(dtype, before));
-        if (b.direction != ir::Direction::in)
-          a.want.push_back({conformance::decode(dtype, after),
-                            tolerance(parameter, b.dtype, ir::bits_to_double(b.dtype, after)), a.poisoned && same});
-      }
-      if ((a.same_as = memory[i]) >= 0) a.poisoned = false, a.want.clear();
-      if (!b.contiguous)
-        for (size_t d = 0; d < b.shape.size(); ++d) {
-          a.shape.push_back(value_of(c, b.shape[d]));
-          a.strides.push_back(value_of(c, b.strides[d]));
-        }
-      launch.arguments.push_back(std::move(a));
-    }
-    return launch;
-  }
-
   conformance::Backend kind_;
   int ordinal_;
   bool races_;

@@ -24,7 +24,7 @@ struct Counter {
 
   std::string kind(ir::BufferId b) const {
     const ir::Buffer& buffer = c.program.buffer(b);
-    return std::string(ir::word(buffer.scope)) + " " + std::string(dtype_text(buffer.dtype));
+    return std::string(ir::is_table(buffer) ? "table" : ir::word(buffer.scope)) + " " + std::string(dtype_text(buffer.dtype));
   }
   void of(const ir::Copy& n) {
     to.add("copy " + kind(n.src.buffer) + " -> " + kind(n.dst.buffer));
@@ -87,8 +87,12 @@ void Coverage::note_case(const Case& c) {
       add(std::string(b.dtype == c.program.buffer(b.view_of).dtype ? "reshaped " : "view as other integers of ") + ir::word(b.scope).data() + " tile");
     if (b.layout.kind != ir::TileLayout::automatic) add("layout " + std::string(ir::word(b.layout.kind)));
   }
-  for (const ir::Parameter& parameter : c.program.parameters)
+  for (const ir::Parameter& parameter : c.program.parameters) {
     if (alias_of(parameter.name)) add("parameters that share another's memory");
+    if (parameter.kind == ir::Parameter::Kind::scalar) continue;
+    const ir::Buffer& b = c.program.buffer(parameter.buffer);
+    if (ir::is_table(b)) add(fmt::format("table of tensors of {} dims, {}{}", b.shape.size() - 1, ir::word(b.direction), b.contiguous ? "" : ", with gaps"));
+  }
   if (std::any_of(c.program.parameters.begin(), c.program.parameters.end(),
                   [](const ir::Parameter& parameter) { return data_of(parameter.name) == Data::special; }))
     add("programs with infinite and undefined data");
@@ -98,8 +102,10 @@ void Coverage::note_case(const Case& c) {
   some("persistent kernels", [](const ir::Kernel& k) { return k.persistent; });
   some("tiles counted in memory", [](const ir::Kernel& k) { return k.tile_count != ir::kNoBuffer; });
   some("costs of tiles", [](const ir::Kernel& k) { return k.cost != nullptr; });
+  std::vector<const char*> made(c.program.vars.size(), nullptr);  // of variables: what an entry by them is called
   for (const ir::Kernel& k : c.program.kernels)
     ir::for_each_stmt(k.body, [&](const Stmt& s) {
+      note_entries(c, s, made);
       add(std::string("statement ") + kNames[s.node.index()]);
       std::visit([&](const auto& n) { Counter{c, *this}.of(n); }, s.node);
       ir::for_each_expr(s, [&](ir::Expr e) {
@@ -110,6 +116,28 @@ void Coverage::note_case(const Case& c) {
         });
       });
     });
+}
+
+// Which tensor of its table a statement takes: by the variables that are in the index, innermost first.
+void Coverage::note_entries(const Case& c, const Stmt& s, std::vector<const char*>& made) {
+  const bool pipelined = std::holds_alternative<ir::For>(s.node) && std::get<ir::For>(s.node).kind == ir::ForKind::pipelined;
+  const char* const loop = pipelined ? "trip of a pipelined loop" : std::holds_alternative<ir::Parallel>(s.node) ? "point" : "trip";
+  const bool loops = std::holds_alternative<ir::For>(s.node) || std::holds_alternative<ir::Parallel>(s.node);
+  const auto place = [&](ir::BufferId b, const std::vector<ir::Expr>& at) {
+    if (!ir::is_table(c.program.buffer(b))) return;
+    std::set<std::string> by;
+    ir::for_each_node(at[0], [&](ir::Expr e) {
+      if (!e->is_variable()) return;
+      const ir::VarKind kind = c.program.vars[e->var()].kind;
+      by.insert(made[e->var()]                       ? made[e->var()]
+                : kind == ir::VarKind::block_index ? "block"
+                : kind == ir::VarKind::dim         ? "dim"
+                                                   : "value");
+    });
+    if (by.empty()) by.insert("constant");
+    for (const std::string& what : by) add("entry of a table by " + what);
+  };
+  ir::map_parts(std::make_shared<const Stmt>(s), {place, [&](ir::VarId v) { if (loops) made[v] = loop; }, [](const ir::Block& b) { return b; }});
 }
 
 // "operation 12: the loop writes its tile" without the number, so that the same reason counts as one.

@@ -26,6 +26,7 @@ class Coverage {
  private:
   static std::string grouped(const std::string& reason);
   void note_plan(const std::string& target, const passes::KernelPlan& plan);
+  void note_entries(const Case& c, const ir::Stmt& s, std::vector<const char*>& made);
   std::map<std::string, int64_t> counts_;
 };
 

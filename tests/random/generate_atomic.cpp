@@ -66,7 +66,8 @@ bool Generator::contended_tensor() {
     const int64_t size = dice_.from(1, 40);
     dims.push_back({idx(size), size, -1});
   }
-  const size_t to = tensor('O', dice_.of(kTypes), ir::Direction::inout, dims);
+  const bool table = becomes_table(dims, 25);
+  const size_t to = tensor('O', dice_.of(kTypes), ir::Direction::inout, dims, false, table);
   places_[to].scope = Scope::registers;
   const Place place = places_[to];
   ir::Parallel loop{{}, shape(static_cast<size_t>(dice_.from(1, 2))), {}, true};

@@ -193,7 +193,7 @@ bool Generator::leaves() {
 // A shared tile that a copy of a ring can bring: the dtype of an input, rows of whole words.
 std::optional<size_t> Generator::ring_tile() {
   const auto from = some_place([](const Place& p) {
-    return p.is_tensor() && p.direction == ir::Direction::in && p.rank() >= 2 && p.dtype != DType::boolean;
+    return p.is_tensor() && p.direction == ir::Direction::in && p.tensor_rank() >= 2 && p.dtype != DType::boolean;
   });
   if (!from) return std::nullopt;
   const DType dtype = places_[*from].dtype;

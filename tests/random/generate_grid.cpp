@@ -7,7 +7,7 @@ namespace tilert::random {
 void Generator::persist(ir::Kernel& kernel) {
   kernel.persistent = true;
   const auto count = some_place([](const Place& p) {
-    return p.is_tensor() && p.direction == ir::Direction::in && !p.aliases && (p.dtype == DType::int32 || p.dtype == DType::int64) &&
+    return p.is_tensor() && p.direction == ir::Direction::in && !p.aliases && !p.table && (p.dtype == DType::int32 || p.dtype == DType::int64) &&
            std::all_of(p.dims.begin(), p.dims.end(), [](const TensorDim& d) { return d.value > 0; });
   });
   if (count && dice_.chance(40)) {

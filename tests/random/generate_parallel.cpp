@@ -60,7 +60,9 @@ std::optional<Generator::Target> Generator::target_of(size_t place, const std::v
       indices_.push_back(v);
   for (size_t d = 0; d < p.rank(); ++d) {
     if (out.at[d]) continue;
-    if (p.is_tensor() && p.home && p.dims[d].grid >= 0) {
+    if (p.table && d == 0) {
+      out.at[d] = entry(p);
+    } else if (p.is_tensor() && p.home && p.dims[d].grid >= 0) {
       out.at[d] = home_offset(p.dims[d], 1);
     } else {
       const int64_t size = p.is_tensor() ? std::max<int64_t>(1, p.dims[d].value) : p.shape[d];
@@ -77,7 +79,9 @@ std::optional<std::vector<Expr>> Generator::read_index(size_t place) {
   const Place& p = places_[place];
   std::vector<Expr> at;
   for (size_t d = 0; d < p.rank(); ++d) {
-    if (!p.is_tensor()) {
+    if (p.table && d == 0) {
+      at.push_back(entry(p));
+    } else if (!p.is_tensor()) {
       at.push_back(index_in(0, p.shape[d] - 1));
     } else if (p.home && p.dims[d].grid >= 0) {
       at.push_back(home_offset(p.dims[d], 1));

@@ -58,7 +58,11 @@ Generator::Factor Generator::factor(DType dtype, int grid, const TensorDim& k, i
   TensorDim rows = grid_[static_cast<size_t>(grid)].size;
   rows.grid = -1;
   const char letter = special_ && dice_.chance(30) ? 'N' : 'B';
-  Factor f{tensor(letter, dtype, ir::Direction::in, {rows, k}, dice_.chance(90)), 0, 0, grid};
+  std::vector<TensorDim> dims{rows, k};
+  const bool table = dice_.chance(6);
+  if (table) dims.insert(dims.begin(), count_dim());
+  Factor f{tensor(letter, dtype, ir::Direction::in, dims, dice_.chance(90), table), 0, 0, grid, nullptr};
+  if (table && dice_.chance(70)) f.entry = entry(places_[f.tensor]);
   f.tile = declare(dtype, Scope::shared, {grid_[static_cast<size_t>(grid)].tile, depth});
   places_[f.tile].cap = places_[f.tile].direct = places_[f.tensor].cap;
   return f;
@@ -104,6 +108,11 @@ void Generator::product_body(const std::vector<Factor>& factors, Expr step, int6
     const GridDim& g = grid_[static_cast<size_t>(f.grid)];
     const Expr row = op(Op::mul, case_.program.var(g.var), idx(g.tile));
     ir::Copy load{{places_[f.tensor].id, {row, op(Op::mul, step, idx(depth))}, {g.tile, depth}}, whole(places_[f.tile])};
+    if (const Place& from = places_[f.tensor]; from.table) {
+      const int64_t count = std::max<int64_t>(1, from.dims[0].value);
+      load.src.offsets.insert(load.src.offsets.begin(), f.entry ? f.entry : op(Op::mod, step, idx(count)));
+      load.src.extents.insert(load.src.extents.begin(), 1);
+    }
     copy_hints(load);
     add(std::move(load));
   }

@@ -16,6 +16,7 @@ void Generator::exchange() {
   if (!votes) {
     given.number = dice_.of<int64_t>({32, 32, 16, 8, 4, 2, 1});
     given.lane = given.kind == Kind::shuffle && dice_.chance(50) ? index_in(0, 40) : idx(dice_.below(given.number));
+    if (given.lane->is_constant()) given.lane = idx(given.lane->as_int() % given.number);  // others may leave the group
   }
   const VarId var = given.var;
   add(std::move(given));
@@ -25,7 +26,7 @@ void Generator::exchange() {
 // Neighbours of a tensor into a tile with room for those of each thread; groups of 4 to 16 bytes.
 std::optional<Generator::Arrival> Generator::arrival(int64_t threads) {
   const auto from = some_place([](const Place& p) {
-    return p.is_tensor() && p.direction == ir::Direction::in && !p.aliases && p.rank() > 0 && dtype_is_integer(p.dtype) && !dtype_is_packed(p.dtype);
+    return p.is_tensor() && p.direction == ir::Direction::in && !p.aliases && p.tensor_rank() > 0 && dtype_is_integer(p.dtype) && !dtype_is_packed(p.dtype);
   });
   if (!from || dice_.chance(50)) return std::nullopt;
   const DType dtype = places_[*from].dtype;

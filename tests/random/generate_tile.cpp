@@ -148,7 +148,9 @@ Expr Generator::free_offset(int64_t size, int64_t extent) {
 ir::Region Generator::region(const Place& place, const std::vector<int64_t>& extents, bool whole_first) {
   ir::Region r{place.id, {}, extents};
   for (size_t d = 0; d < extents.size(); ++d) {
-    if (!place.is_tensor()) {
+    if (place.table && d == 0) {
+      r.offsets.push_back(entry(place));
+    } else if (!place.is_tensor()) {
       const int64_t room = place.shape[d] - extents[d];
       r.offsets.push_back(room == 0 || (whole_first && dice_.chance(40)) ? idx(0) : index_in(0, room));
     } else if (place.home && place.dims[d].grid >= 0) {
@@ -217,6 +219,8 @@ bool Generator::copy(size_t from, size_t to, bool plain) {
     const auto limit = [&](const Place& p, size_t dim) {
       if (!p.is_tensor())
         e = std::min(e, p.shape[dim]);
+      else if (p.table && dim == 0)
+        e = 1;
       else if (p.home && p.dims[dim].grid >= 0)
         e = std::min(e, grid_[static_cast<size_t>(p.dims[dim].grid)].tile);
     };
@@ -249,7 +253,7 @@ bool Generator::copy(size_t from, size_t to, bool plain) {
 bool Generator::load_tile(size_t tile, bool plain) {
   const Place& p = places_[tile];
   const auto from = some_place([&](const Place& t) {
-    return t.is_tensor() && t.direction == ir::Direction::in && copies(t, p) && t.rank() >= p.rank() &&
+    return t.is_tensor() && t.direction == ir::Direction::in && copies(t, p) && t.tensor_rank() >= p.rank() &&
            (t.dtype == p.dtype || (!plain && dice_.chance(25)));
   });
   return from && copy(*from, tile, plain);

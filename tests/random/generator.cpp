@@ -21,28 +21,21 @@ TensorDim Generator::size_dim(const char* name) {
 }
 
 // The letter says what it holds (random_case.h); a plain one is contiguous, aligned and alone.
-size_t Generator::tensor(char letter, DType dtype, ir::Direction direction, std::vector<TensorDim> dims, bool plain) {
+size_t Generator::tensor(char letter, DType dtype, ir::Direction direction, std::vector<TensorDim> dims, bool plain, bool table) {
   const std::string name = letter + std::to_string(++names_);
   ir::Buffer b{name, dtype, Scope::global, {}};
   for (const TensorDim& d : dims) b.shape.push_back(d.size);
   b.direction = direction;
+  b.entries = table ? ir::Entries::counted : ir::Entries::none;
   b.parameter = static_cast<int32_t>(case_.program.parameters.size());
   if (!plain && dice_.chance(10)) b.alignment = std::max(dtype_bytes(dtype), dice_.of({4, 8}));
   if (dtype_is_packed(dtype)) plain = true;
   const bool aliases = b.may_alias = !plain && dice_.chance(10);
-  if (!plain && !dims.empty() && dice_.chance(15)) {  // rows with a gap
-    b.strides.resize(dims.size());
-    Expr stride = idx(1);
-    for (size_t d = dims.size(); d-- > 0;) {
-      b.strides[d] = stride;
-      const Expr size = op(Op::add, dims[d].size, idx(dice_.of<int64_t>({0, 1, 3, 8})));
-      stride = d + 1 == dims.size() ? size : op(Op::mul, stride, size);
-    }
-    b.contiguous = false;
-  }
+  if (!plain && !dims.empty() && dice_.chance(15)) strides_with_gaps(b, dims);
   const BufferId id = case_.program.add_buffer(std::move(b));
   Place p{id, id, dtype, Scope::global, {}, std::move(dims), direction};
   p.aliases = aliases;
+  p.table = table;
   const bool reads = direction != ir::Direction::out;
   const int64_t data = letter == 'B' ? 1 : letter == 'W' ? kHuge : kDataBound;
   p.cap = p.direct = direction == ir::Direction::in ? std::min(data, exact_limit(dtype)) : exact_limit(dtype);
@@ -86,49 +79,54 @@ void Generator::declare_sizes() {
 }
 
 void Generator::declare_tensors() {
-  const auto free_dim = [&](const char* name) {
-    if (!grid_.empty() && dice_.chance(50)) {
-      TensorDim d = dice_.of(grid_).size;
-      d.grid = -1;
-      return d;
-    }
-    return dice_.chance(50) ? size_dim(name) : TensorDim{idx(extent()), 0, -1};
-  };
-  static constexpr const char* kNames[] = {"K", "L", "Q", "R", "S", "T", "U", "V", "W", "X", "Y", "Z"};
-  size_t name = 0;
-  for (int64_t i = dice_.from(2, 4); i > 0; --i) {
-    std::vector<TensorDim> dims;
-    for (int64_t r = dice_.of({1, 2, 2, 2, 3}); r > 0; --r) {
-      dims.push_back(free_dim(kNames[name++ % 12]));
-      if (dims.back().size->is_constant()) dims.back().value = dims.back().size->as_int();
-      if (name >= 12) name = 11;
-    }
-    const DType dtype = dice_.chance(15) ? stored_dtype() : any_dtype();
-    const char letter = special_ && dtype_is_float(dtype) && dtype_computes(dtype) && dice_.chance(60) ? 'N'
-                        : dtype_is_integer(dtype) && dice_.chance(30)                                   ? 'W'
-                        : dice_.chance(15)                                                              ? 'B'
-                                                                                                        : 'A';
-    tensor(letter, dtype, ir::Direction::in, std::move(dims));
-  }
-  for (int64_t i = dice_.from(1, 3); i > 0; --i) {
-    std::vector<TensorDim> dims;
-    for (const GridDim& g : grid_) dims.push_back(g.size);
-    if (dims.size() < 3 && dice_.chance(30)) {
-      const int64_t size = dice_.from(1, 6);
-      dims.insert(dims.begin() + dice_.below(static_cast<int64_t>(dims.size()) + 1), TensorDim{idx(size), size, -1});
-    }
-    if (dims.size() > 1 && dice_.chance(30)) std::swap(dims[0], dims[1]);
-    const DType dtype = dice_.chance(8) ? dice_.of({DType::e4m3, DType::e5m2, DType::e4m3fnuz}) : any_dtype();
-    const size_t made =
-        tensor('O', dtype, dice_.chance(40) ? ir::Direction::inout : ir::Direction::out, std::move(dims));
-    if (places_[made].direction == ir::Direction::inout && dice_.chance(25)) alias(made);
-  }
+  for (int64_t i = dice_.from(2, 4); i > 0; --i) declare_input();
+  for (int64_t i = dice_.from(1, 3); i > 0; --i) declare_output();
   for (int64_t i = dice_.from(0, 2); i > 0; --i) {
     const DType dtype = any_dtype();
     const VarId var = case_.program.add_var(ir::VarKind::scalar, dtype, "c" + std::to_string(++names_));
     case_.program.parameters.push_back({ir::Parameter::Kind::scalar, case_.program.vars[var].name, ir::kNoBuffer, var});
     scalars_.push_back({case_.program.var(var), std::min(kDataBound, exact_limit(dtype))});
   }
+}
+
+void Generator::declare_input() {
+  static constexpr const char* kNames[] = {"K", "L", "Q", "R", "S", "T", "U", "V", "W", "X", "Y", "Z"};
+  const auto free_dim = [&] {
+    if (!grid_.empty() && dice_.chance(50)) {
+      TensorDim d = dice_.of(grid_).size;
+      d.grid = -1;
+      return d;
+    }
+    const char* const name = kNames[std::min<size_t>(free_dims_, 11)];
+    if (dice_.chance(50)) return ++free_dims_, size_dim(name);
+    const int64_t size = extent();
+    return TensorDim{idx(size), size, -1};
+  };
+  std::vector<TensorDim> dims;
+  for (int64_t r = dice_.of({1, 2, 2, 2, 3}); r > 0; --r) dims.push_back(free_dim());
+  const DType dtype = dice_.chance(15) ? stored_dtype() : any_dtype();
+  const char letter = special_ && dtype_is_float(dtype) && dtype_computes(dtype) && dice_.chance(60) ? 'N'
+                      : dtype_is_integer(dtype) && dice_.chance(30)                                   ? 'W'
+                      : dice_.chance(15)                                                              ? 'B'
+                                                                                                      : 'A';
+  const bool table = becomes_table(dims, 20);
+  tensor(letter, dtype, ir::Direction::in, std::move(dims), false, table);
+}
+
+// Divided among the blocks along the dims of the grid; of a table each tensor, or the table itself.
+void Generator::declare_output() {
+  std::vector<TensorDim> dims;
+  for (const GridDim& g : grid_) dims.push_back(g.size);
+  if (dims.size() < 3 && dice_.chance(30)) {
+    const int64_t size = dice_.from(1, 6);
+    dims.insert(dims.begin() + dice_.below(static_cast<int64_t>(dims.size()) + 1), TensorDim{idx(size), size, -1});
+  }
+  if (dims.size() > 1 && dice_.chance(30)) std::swap(dims[0], dims[1]);
+  const DType dtype = dice_.chance(8) ? dice_.of({DType::e4m3, DType::e5m2, DType::e4m3fnuz}) : any_dtype();
+  const bool table = becomes_table(dims, 15);
+  const size_t made =
+      tensor('O', dtype, dice_.chance(40) ? ir::Direction::inout : ir::Direction::out, std::move(dims), false, table);
+  if (places_[made].direction == ir::Direction::inout && dice_.chance(25)) alias(made);
 }
 
 ir::Hints Generator::hints() {
@@ -223,7 +221,7 @@ void Generator::end_kernel() {
 Case Generator::make() {
   case_.program.name = "random";
   special_ = dice_.chance(20);
-  product_ = dice_.chance(22);
+  product_ = dice_.chance(29);
   declare_sizes();
   declare_tensors();
   const int kernels = dice_.chance(80) ? 1 : dice_.chance(75) ? 2 : 3;

@@ -19,10 +19,12 @@ class Generator {
   // generator.cpp: declarations and kernels
   void declare_sizes();
   TensorDim size_dim(const char* name);
-  size_t tensor(char letter, DType dtype, ir::Direction direction, std::vector<TensorDim> dims, bool plain = false);
+  size_t tensor(char letter, DType dtype, ir::Direction direction, std::vector<TensorDim> dims, bool plain = false, bool table = false);
   void alias(size_t of);
   std::vector<TensorDim> dims_of_blocks(const std::vector<int64_t>& shape);
   void declare_tensors();
+  void declare_input();
+  void declare_output();
   void begin_kernel();
   void end_kernel();
   ir::Hints hints();
@@ -35,6 +37,7 @@ class Generator {
   struct Factor {
     size_t tensor, tile, sum;  // places; `sum` of all but the first
     int grid;
+    Expr entry;  // of a table, where it is the same in all trips
   };
   TensorDim depth_dim(int64_t depth);
   Factor factor(DType dtype, int grid, const TensorDim& k, int64_t depth);
@@ -95,6 +98,12 @@ class Generator {
   bool once_a_block();
   ir::Atomic change(const Place& place, bool together);
   void points_of(ir::Parallel& loop, const std::function<void()>& body);
+
+  // generate_table.cpp: tables of pointers
+  TensorDim count_dim();
+  bool becomes_table(std::vector<TensorDim>& dims, int percent);
+  Expr entry(const Place& table);
+  void strides_with_gaps(ir::Buffer& b, const std::vector<TensorDim>& dims);
 
   // generate_tile.cpp: storage and tile operations
   size_t declare(DType dtype, Scope scope, std::vector<int64_t> shape, bool accumulator = false);
@@ -198,6 +207,7 @@ class Generator {
   uint32_t ordinal_ = 0;
   bool left_ = false;  // some blocks of the kernel may have ended
   int depth_ = 0, names_ = 0, loops_ = 0;
+  size_t free_dims_ = 0;  // named so far
   int64_t trips_ = 1, blocks_ = 1, work_ = 0;
   int64_t tile_bytes_ = 0;
 };

@@ -101,18 +101,32 @@ Status nothing_is_rounded(const Case& c, const Outputs& want) {
   return {};
 }
 
+std::vector<void*> pointers(const Entries& entries, DType dtype, Bytes& bytes) {
+  std::vector<void*> out;
+  for (const bool there : entries.there)
+    out.push_back(there ? bytes.data() + bytes_for(dtype, entries.room) * out.size() : nullptr);
+  return out;
+}
+
 }  // namespace
 
 Result<Outputs> interpret(const Case& c, const ir::Program& program, Outputs data, ir::Reports* reports) {
   ir::HostArguments arguments;
   arguments.dims = c.dims;
+  std::vector<std::vector<void*>> tables;
   const std::vector<int> memory = shared_memory(c);
   for (size_t i = 0; i < data.size(); ++i) {
     ir::HostArgument a;
-    a.data = data[memory[i] < 0 ? i : static_cast<size_t>(memory[i])].data();
-    a.bytes = static_cast<int64_t>(data[i].size());
-    if (program.parameters[i].kind == ir::Parameter::Kind::scalar)
+    Bytes& bytes = data[memory[i] < 0 ? i : static_cast<size_t>(memory[i])];
+    a.data = bytes.data();
+    a.bytes = static_cast<int64_t>(bytes.size());
+    if (program.parameters[i].kind == ir::Parameter::Kind::scalar) {
       a.scalar = ir::load_element(DType::int64, data[i].data());
+    } else if (const ir::Buffer& b = c.program.buffer(c.program.parameters[i].buffer); ir::is_table(b)) {
+      tables.push_back(pointers(entries_of(c, b), program.buffer(program.parameters[i].buffer).dtype, bytes));
+      a.data = tables.back().data();
+      a.bytes = static_cast<int64_t>(tables.back().size() * sizeof(void*));
+    }
     arguments.parameters.push_back(std::move(a));
   }
   ir::InterpretOptions options;

@@ -21,6 +21,12 @@ uint64_t seed_of(const Case& c, const std::string& name) {
   return hash;
 }
 
+// Of the parameter whose memory a buffer has: what the name says of an alias.
+std::string name_of_memory(const Case& c, const ir::Buffer& b) {
+  const std::string& name = c.program.parameters[static_cast<size_t>(b.parameter)].name;
+  return alias_of(name).value_or(name);
+}
+
 uint64_t element(DType dtype, Data data, Dice& dice) {
   if (dtype == DType::boolean) return static_cast<uint64_t>(dice.below(2));
   if (data == Data::special && dtype_is_float(dtype) && dtype_computes(dtype) && dice.chance(12)) {
@@ -109,7 +115,24 @@ int64_t value_of(const Case& c, ir::Expr expr) {
   return static_cast<int64_t>(ir::evaluate(*expr, std::span<const uint64_t>(operands, expr->arity)).value_or(0));
 }
 
+Entries entries_of(const Case& c, const ir::Buffer& table) {
+  Entries out;
+  ir::Buffer one = table;
+  one.entries = ir::Entries::none;
+  one.shape.erase(one.shape.begin()), one.strides.erase(one.strides.begin());
+  out.elements = elements_of(c, one);
+  out.room = (out.elements + 63) / 64 * 64;
+  const uint64_t seed = seed_of(c, name_of_memory(c, table));
+  for (int64_t i = 0; i < value_of(c, table.shape[0]); ++i)
+    out.there.push_back(out.elements > 0 && scramble(seed + static_cast<uint64_t>(i)) % 6 != 0);
+  return out;
+}
+
 int64_t elements_of(const Case& c, const ir::Buffer& tensor) {
+  if (ir::is_table(tensor)) {
+    const Entries entries = entries_of(c, tensor);
+    return entries.room * static_cast<int64_t>(entries.there.size());
+  }
   int64_t last = 0;
   for (size_t d = 0; d < tensor.shape.size(); ++d) {
     const int64_t size = value_of(c, tensor.shape[d]);

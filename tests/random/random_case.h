@@ -52,4 +52,13 @@ void put_element(DType dtype, Bytes& bytes, int64_t i, uint64_t bits);
 int64_t value_of(const Case& c, ir::Expr expr);
 int64_t elements_of(const Case& c, const ir::Buffer& tensor);  // that its strides reach
 
+// A table of pointers. Its bytes here are those of its tensors one after another, each in room of its own, whether its pointer
+// is null or not. Which are null hangs on seed and name.
+struct Entries {
+  int64_t elements = 0;  // of each tensor
+  int64_t room = 0;      // elements from one to the next: whole 16 bytes
+  std::vector<bool> there;
+};
+Entries entries_of(const Case& c, const ir::Buffer& table);
+
 }  // namespace tilert::random

@@ -101,9 +101,11 @@ struct Place {
   bool aliases = false;  // declared may_alias
   bool kept = false;     // the tile of a ring: loops do not write it
   bool home = false;     // a tensor that this kernel may write, and so reads only at home
+  bool table = false;    // a table of pointers: dims[0] counts them
   bool is_tensor() const { return scope == Scope::global; }
   bool is_output() const { return is_tensor() && home && direction != ir::Direction::in; }
   size_t rank() const { return is_tensor() ? dims.size() : shape.size(); }
+  size_t tensor_rank() const { return rank() - table; }  // without the dim that counts pointers
 };
 
 // An index variable and the values that it takes.
