@@ -71,12 +71,17 @@ bool Machine::place(const Access& a, Place& out) {
   out.memory = &memory_[a.buffer];
   const size_t rank = out.memory->shape.size();
   const size_t flat = out.memory->entries == Entries::addressed ? 2 : 1;
-  out.flat = a.indices.size() == flat && rank != flat;
+  out.flat = a.indices.size() == flat && (flat_ || rank != flat);
   if (!out.flat && a.indices.size() != rank && !(out.memory->staged && a.indices.size() == rank + 1))
     return fail(fmt::format("an element of {} has {} indices, the buffer has {} dims", buffer_name(*out.memory),
                             a.indices.size(), rank));
   for (Expr e : a.indices) out.at.push_back(tape(e));
   return !error_;
+}
+
+bool Machine::compile(const Kernel& kernel, Operations& out) {
+  flat_ = kernel.flat;
+  return compile(kernel.body, out);
 }
 
 bool Machine::compile(const Block& block, Operations& out) {

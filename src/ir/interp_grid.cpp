@@ -108,7 +108,7 @@ bool Machine::be_block(Machine& of_grid, const Kernel& kernel, const int64_t blo
     memory_[b].data = of_grid.memory_[b].data;
     memory_[b].written = of_grid.memory_[b].written;
   }
-  if (!compile(kernel.body, code)) return false;
+  if (!compile(kernel, code)) return false;
   enter_block(kernel, block);
   return true;
 }

@@ -73,7 +73,7 @@ bool Machine::step(const Operation& op, const ir::Call& n, const Lanes& lanes) {
     case Primitive::cp_async: return call_cp_async(op, n, 1, lanes);
     case Primitive::cp_async_hinted: return call_cp_async(op, n, 2, lanes);
     case Primitive::load_hinted: return call_move(op, 1, 2, lanes);
-    case Primitive::store_hinted: return call_move(op, 2, 1, lanes);
+    case Primitive::store_hinted: return call_move(op, 1, 2, lanes);
     case Primitive::ldmatrix_x1: return call_ldmatrix(op, 1, false, lanes);
     case Primitive::ldmatrix_x2: return call_ldmatrix(op, 2, false, lanes);
     case Primitive::ldmatrix_x4: return call_ldmatrix(op, 4, false, lanes);

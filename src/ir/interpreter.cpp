@@ -24,7 +24,7 @@ Status Machine::run() {
       return std::move(*error_);
     }
     current_ = nullptr;
-    if (!compile(kernel.body, code)) return std::move(*error_);
+    if (!compile(kernel, code)) return std::move(*error_);
     current_ = nullptr;
     if (!kernel.planner && !run_kernel(kernel, code)) return std::move(*error_);
   }
@@ -351,11 +351,37 @@ bool Machine::step(const Operation& op, const Group&, const Lanes& lanes) { retu
 
 }  // namespace interp
 
+// Gives the reports of a program their places in its order, which parting keeps.
+static void count_reports(Program& program) {
+  uint32_t count = 0;
+  for (Kernel& k : program.kernels)
+    k.body = rewrite_block(k.body, [&](const StmtPtr& s) -> Block {
+      if (!std::holds_alternative<Report>(s->node)) return {s};
+      Report counted = std::get<Report>(s->node);
+      counted.id = count++;
+      return {make_stmt(std::move(counted), s->ordinal, s->location)};
+    });
+}
+
+// Loops over threads become plain ones in a copy. What that reports is said of the program's own statements.
 Status interpret(const Program& program, const HostArguments& arguments, const InterpretOptions& options) {
   if (!has_threads(program)) return interp::Machine(program, arguments, options).run();
   Program parted = clone(program);
+  count_reports(parted);
   part_threads(parted);
-  return interp::Machine(parted, arguments, options).run();
+  Reports* const reports = options.reports;
+  const size_t first = reports ? reports->entries.size() : 0;
+  Status ran = interp::Machine(parted, arguments, options).run();
+  if (!reports || reports->entries.size() == first) return ran;
+  std::vector<const Stmt*> own;
+  for (const Kernel& k : program.kernels)
+    for_each_stmt(k.body, [&](const Stmt& s) { if (std::holds_alternative<Report>(s.node)) own.push_back(&s); });
+  for (size_t i = first; i < reports->entries.size(); ++i) {
+    Reports::Entry& e = reports->entries[i];
+    e.stmt = own[e.entry.ordinal];
+    e.entry.ordinal = std::get<Report>(e.stmt->node).id;
+  }
+  return ran;
 }
 
 }  // namespace tilert::ir

@@ -125,6 +125,7 @@ class Machine {
   bool loop_lockstep(const Operation& op, const For& n, const Lanes& lanes);
 
   // interp_compile.cpp
+  bool compile(const Kernel& kernel, Operations& out);
   bool compile(const Block& block, Operations& out);
   bool compile(const Stmt& stmt, Operation& op);
   bool compile_order(const Region& src, const Region& dst, const Region& index, int dim, int64_t kept, Operation& op);
@@ -214,6 +215,7 @@ class Machine {
   std::unordered_map<Expr, const Tape*> tapes_;
   std::deque<Tape> tape_store_;
   std::vector<uint64_t> scratch_;
+  bool flat_ = false;  // of the kernel at hand
   uint32_t lanes_ = 1;
   std::vector<uint64_t> vars_;  // [var * lanes_ + lane]
   std::vector<VarId> thread_vars_;

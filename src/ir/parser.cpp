@@ -208,6 +208,7 @@ void Parser::kernel() {
   if (k.persistent && s_.accept("cost")) k.cost = expr();
   if (k.cost && s_.accept("locality")) k.locality = expr();
   if (s_.accept("threads")) k.threads = narrow("a number of threads");
+  k.flat = s_.accept("flat");
   if (s_.is("source"))
     k.source = source_kernel();
   else

@@ -136,6 +136,7 @@ class Printer : ExprPrinter {
     if (k.cost) put(" cost "), expr(k.cost);
     if (k.locality) put(" locality "), expr(k.locality);
     if (k.threads) put(" threads ", k.threads);
+    if (k.flat) put(" flat");
     if (k.source)
       source(*k.source);
     else

@@ -128,6 +128,7 @@ struct Kernel {
   // A planned schedule goes by them; without one they mean nothing. Null: none.
   Expr cost = nullptr, locality = nullptr;
   int threads = 0;                  // lowered: of a block
+  bool flat = false;                // lowered: elements of memory go by their offset alone, also where there is one dim
   VarId blocks = kNoVar;            // lowered, persistent: their number; the grid has one extent, and may be launched smaller
   bool planner = false;             // lowered: writes the schedule of the program's kernel that has a cost; launched when asked for
   std::shared_ptr<const SourceKernel> source;  // set: `body` and `block_vars` are empty

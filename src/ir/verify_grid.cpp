@@ -102,8 +102,8 @@ bool Verifier::tile_cost(const Kernel& k, Expr e) {
 }
 
 bool Verifier::persistent(const Kernel& k) {
-  if (stage_ < Stage::specialized && (k.blocks != kNoVar || k.planner))
-    return fail("planners and numbers of blocks are made by passes; a program says persistent and gives a cost");
+  if (stage_ < Stage::specialized && (k.blocks != kNoVar || k.planner || k.flat))
+    return fail("planners, numbers of blocks and flat elements are made by passes; a program says persistent and gives a cost");
   if (!k.persistent)
     return (k.tile_count == kNoBuffer && (k.blocks == kNoVar || k.planner) && !k.cost) || fail("only a persistent kernel counts tiles or blocks");
   for (Expr e : {k.cost, k.locality})

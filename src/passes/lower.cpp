@@ -260,6 +260,7 @@ Status Lower::kernel(Kernel& kernel) {
   for (StmtPtr& s : blocks_.back()) body.push_back(std::move(s));
   blocks_.clear();
   kernel.body = std::move(body);
+  kernel.flat = true;
   return {};
 }
 

@@ -80,6 +80,26 @@ TEST(Diagnostics, WhatWasToldBeforeAnErrorIsRead) {
   ASSERT_EQ(out.size(), 1u);
 }
 
+// The interpreter runs loops over threads in another form, whose reports are still the program's.
+TEST(Diagnostics, ThreadsTellWhichStatementOfTheProgramTheyAreAt) {
+  tl::Builder b("p");
+  auto x = b.input("x", tl::f32, {2});
+  b.grid({1}, tl::threads_fixed(64), [&](tl::Index) {
+    b.label("before").print("x is ", x(0));
+    b.threads([&](tl::Index t) {
+      b.if_(t > 61, [&] { b.label("within").print("thread ", t); });
+      b.sync_threads();
+      b.if_(t > 62, [&] { b.label("behind").assert_(t < 63, "too far"); });
+    });
+  });
+  const auto entries = interpreted(b.finish());
+  ASSERT_EQ(entries.size(), 4u);
+  EXPECT_THAT(entries[0].message, AllOf(HasSubstr("'before'"), EndsWith(": x is 1.5")));
+  EXPECT_THAT(entries[1].message, AllOf(HasSubstr("'within'"), EndsWith(": thread 62")));
+  EXPECT_THAT(entries[2].message, EndsWith(": thread 63"));
+  EXPECT_THAT(entries[3].message, AllOf(HasSubstr("'behind'"), EndsWith(": assertion failed: too far")));
+}
+
 TEST(Diagnostics, ABraceAloneAndTooFewValuesAreRefused) {
   for (const char* message : {"{", "}", "{0}", "{} {}"}) {
     tilert_builder* builder = nullptr;

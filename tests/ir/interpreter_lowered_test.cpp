@@ -95,6 +95,57 @@ TEST(Interpreter, LanesWithLoopBoundsOfTheirOwnWaitForEachOther) {
   for (size_t i = 0; i < 32; ++i) EXPECT_EQ(b[i], static_cast<float>(i));
 }
 
+// Elements three apart, in a tensor and in the second one of a table.
+TEST(Interpreter, AnOffsetOfFlatCodeIsNoIndex) {
+  const std::string head = R"(
+var %t thread index
+var %x block index
+var %v let f32
+var %u let f32
+var %w let i64
+buffer @A global f32 [4] strides [3] strided in argument 0
+buffer @T global f32 [2, 4] strides [0, 3] strided in argument 1 addressed
+buffer @P global i64 [2] in argument 1
+buffer @B global f32 [4] out argument 2
+buffer @C global f32 [4] out argument 3
+parameter tensor @A
+parameter tensor @T
+parameter tensor @B
+parameter tensor @C
+kernel "k" (%x) grid [1] threads 4)";
+  const auto run = [&](const std::string& body, std::vector<float>& b, std::vector<float>& c) {
+    std::vector<float> a(10), t(10);
+    for (size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i), t[i] = static_cast<float>(100 + i);
+    const float* table[] = {nullptr, t.data()};
+    HostArgument pointers;
+    pointers.data = table, pointers.bytes = sizeof table;
+    return error_of(program(head + body), {{tensor(a), pointers, tensor(b), tensor(c)}, {}});
+  };
+  const std::string body = R"( {
+  let %w = load @P[1]
+  group "g" {
+    let %v = load @A[AT] store @B[%t] = %v
+  }
+  group "h" {
+    let %u = load @T[cast<index>(%w), AT] store @C[%t] = %u
+  }
+})";
+  const auto at = [&](const std::string& index) {
+    std::string text = body;
+    for (size_t i; (i = text.find("AT")) != std::string::npos;) text.replace(i, 2, index);
+    return text;
+  };
+  std::vector<float> b(4), c(4);
+  const std::vector<float> want{0, 3, 6, 9}, behind{100, 103, 106, 109};
+  ASSERT_EQ(run(" flat" + at("mul(%t, 3)"), b, c), "no error");
+  EXPECT_EQ(b, want);
+  EXPECT_EQ(c, behind);
+  b.assign(4, 0), c.assign(4, 0);
+  ASSERT_EQ(run(at("%t"), b, c), "no error");
+  EXPECT_EQ(b, want);
+  EXPECT_EQ(c, behind);
+}
+
 TEST(Interpreter, RegistersOfALaneThatWroteNoneAreUndefined) {
   std::string error;
   lanes("if lt(%t, 16) { store @r[0] = f32(1.0) } 5: move @B[%t] = @r[0] count 1", &error);
