@@ -56,6 +56,7 @@ struct RolePlan {
 struct RingPlan {
   int stages = 1;
   std::vector<uint32_t> copies;  // ordinals of the copies that run ahead
+  std::set<ir::VarId> lets;      // of the body, that their places are made of: a copy that runs ahead makes its own
   std::string reason;            // why not, where stages is 1
 };
 

@@ -1,5 +1,6 @@
 // Rewrites pipelined loops along their ring plans.
 #include <algorithm>
+#include <unordered_map>
 
 #include "arith/build.h"
 #include "ir/visit.h"
@@ -36,6 +37,7 @@ class RingRewriter {
     const For* loop;
     int stages;
     std::vector<StmtPtr> copies;
+    std::vector<StmtPtr> lets;       // that their places are made of
     BufferId read_slot, write_slot;  // scalars: the slot in use, the slot to fill next
   };
 
@@ -66,14 +68,28 @@ class RingRewriter {
     return program_.var(var);
   }
 
-  // The copy of iteration `at` into slot `slot`.
-  StmtPtr issue(const Ring& ring, const StmtPtr& s, Expr at, Expr slot) {
-    const StmtPtr moved = map_exprs(s, [&](Expr e) { return substitute(arena_, e, {{ring.loop->var, at}}); });
-    Stmt copy = *moved;
-    auto& node = std::get<Copy>(copy.node);
-    node.prefer = CopyPrefer::async;
-    add_slot(node.dst, slot);
-    return std::make_shared<const Stmt>(std::move(copy));
+  // The copies of iteration `at` into slot `slot`, behind what their places are made of.
+  Block issue(const Ring& ring, Expr at, Expr slot) {
+    std::unordered_map<VarId, Expr> of_trip{{ring.loop->var, at}};
+    const auto moved = [&](const StmtPtr& s) { return *map_exprs(s, [&](Expr e) { return substitute(arena_, e, of_trip); }); };
+    Block out;
+    for (const StmtPtr& s : ring.lets) {
+      Stmt let = moved(s);
+      VarId& var = std::get<Let>(let.node).var;
+      const Var of_body = program_.vars[var];
+      const VarId own = program_.add_var(VarKind::let, of_body.dtype, of_body.name);
+      of_trip[var] = program_.var(own);
+      var = own;
+      out.push_back(std::make_shared<const Stmt>(std::move(let)));
+    }
+    for (const StmtPtr& s : ring.copies) {
+      Stmt copy = moved(s);
+      auto& node = std::get<Copy>(copy.node);
+      node.prefer = CopyPrefer::async;
+      add_slot(node.dst, slot);
+      out.push_back(std::make_shared<const Stmt>(std::move(copy)));
+    }
+    return out;
   }
 
   static void add_slot(Region& region, Expr slot) {
@@ -88,8 +104,7 @@ class RingRewriter {
   }
 
   Block issue_all(const Ring& ring, Expr at, Expr slot) {
-    Block copies;
-    for (const StmtPtr& s : ring.copies) copies.push_back(issue(ring, s, at, slot));
+    Block copies = issue(ring, at, slot);
     const Expr more = ring.loop->step > 0 ? arith::lt(arena_, at, ring.loop->end) : arith::lt(arena_, ring.loop->end, at);
     Block out;
     if (more->is_constant() && more->bits) out = std::move(copies);
@@ -105,13 +120,19 @@ class RingRewriter {
   }
 
   Block rewrite_ring(const StmtPtr& s, const For& loop, const RingPlan& plan) {
-    Ring ring{&loop, plan.stages, {}, slot_scalar("read_slot"), slot_scalar("write_slot")};
+    Ring ring{&loop, plan.stages, {}, {}, slot_scalar("read_slot"), slot_scalar("write_slot")};
     Block rest;
     for (const StmtPtr& b : loop.body) {
       if (std::count(plan.copies.begin(), plan.copies.end(), b->ordinal) && std::holds_alternative<Copy>(b->node))
         ring.copies.push_back(b);
       else
         rest.push_back(b);
+      const auto* let = std::get_if<Let>(&b->node);
+      if (let && plan.lets.count(let->var)) ring.lets.push_back(b);
+    }
+    for (size_t i = rest.size(); i-- > 0;) {
+      const auto* let = std::get_if<Let>(&rest[i]->node);
+      if (let && plan.lets.count(let->var) && !uses(rest, let->var)) rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
     }
     Block out;
     Block hoisted = stage_buffers(ring, rest);
@@ -141,6 +162,12 @@ class RingRewriter {
     body.push_back(advance(ring, ring.read_slot, read));
     body.push_back(advance(ring, ring.write_slot, write));
     return body;
+  }
+
+  static bool uses(const Block& block, VarId var) {
+    bool found = false;
+    for_each_stmt(block, [&](const Stmt& s) { for_each_expr(s, [&](Expr e) { found |= uses_var(e, var); }); });
+    return found;
   }
 
   BufferId tile_of(const StmtPtr& copy) const { return storage_of(program_, std::get<Copy>(copy->node).dst.buffer); }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "ir/visit.h"
@@ -14,14 +15,40 @@ namespace {
 using namespace ir;
 
 struct LoopFacts {
-  std::unordered_set<VarId> defined;       // variables that the body defines, pure lets of the loop variable excepted
-  std::unordered_set<BufferId> written;    // buffers that the body writes, but not by the copy under question
+  std::unordered_set<VarId> defined;            // variables that the body defines
+  std::unordered_map<VarId, const Let*> lets;   // those that stand in the body itself, before the copy at hand
+  bool leaves = false;                          // some trip may be the last
 };
 
-bool depends_on_body(Expr e, const LoopFacts& facts) {
-  bool found = false;
-  for_each_node(e, [&](Expr n) { found |= n->is_variable() && facts.defined.count(n->var()) != 0; });
-  return found;
+bool loop_writes(const Program& program, const For& loop, BufferId buffer) {
+  for (const StmtPtr& s : loop.body)
+    for (const BufferUse& use : buffer_uses_deep(*s))
+      if (use.write && may_overlap(program, use.buffer, buffer)) return true;
+  return false;
+}
+
+// Adds to `lets` what `e` takes from the body, where a trip to come can have it as well: values, and what is read of global memory
+// that the loop leaves alone. Else says what is in the way.
+std::string take_along(const Program& program, const For& loop, const LoopFacts& facts, Expr e, std::set<VarId>& lets) {
+  std::string reason;
+  for_each_node(e, [&](Expr n) {
+    if (!reason.empty() || !n->is_variable() || !facts.defined.count(n->var()) || lets.count(n->var())) return;
+    const auto found = facts.lets.find(n->var());
+    if (found == facts.lets.end()) return void(reason = "is computed in the loop");
+    const Let& let = *found->second;
+    if (let.value) {
+      reason = take_along(program, loop, facts, let.value, lets);
+    } else if (program.buffer(let.read.buffer).scope != Scope::global) {
+      reason = "is read from a tile in the loop";
+    } else if (loop_writes(program, loop, let.read.buffer)) {
+      reason = "is read from memory that the loop writes";
+    } else {
+      for (Expr at : let.read.indices)
+        if (reason.empty()) reason = take_along(program, loop, facts, at, lets);
+    }
+    lets.insert(n->var());
+  });
+  return reason;
 }
 
 // Uses of a tile and its views.
@@ -46,7 +73,7 @@ bool covers(const Program& program, const Region& region) {
 
 // Empty when the copy may run ahead, else the reason.
 std::string why_not_ahead(const Program& program, const Kernel& kernel, const For& loop, size_t position,
-                          const LoopFacts& facts, int64_t min_bytes) {
+                          const LoopFacts& facts, int64_t min_bytes, std::set<VarId>& lets) {
   const auto& copy = std::get<Copy>(loop.body[position]->node);
   const Buffer &src = program.buffer(copy.src.buffer), &dst = program.buffer(copy.dst.buffer);
   const BufferId tile = storage_of(program, copy.dst.buffer);
@@ -58,12 +85,13 @@ std::string why_not_ahead(const Program& program, const Kernel& kernel, const Fo
   if (!covers(program, copy.dst)) return "it fills a part of its tile only";
   if (dst.shape.back()->as_int() * dtype_bytes(dst.dtype) % min_bytes != 0) return "rows of its tile are not whole words";
   for (Expr e : copy.src.offsets)
-    if (depends_on_body(e, facts)) return "its place is computed in the loop";
+    if (const std::string reason = take_along(program, loop, facts, e, lets); !reason.empty()) return "its place " + reason;
   for (Expr e : copy.valid)
-    if (e && depends_on_body(e, facts)) return "its bound is computed in the loop";
+    if (const std::string reason = e ? take_along(program, loop, facts, e, lets) : ""; !reason.empty()) return "its bound " + reason;
+  if (is_addressed(src) && facts.leaves) return "the loop may end before that trip, which may have no tensor";
+  if (loop_writes(program, loop, copy.src.buffer)) return "the loop writes its source";
   for (size_t i = 0; i < loop.body.size(); ++i) {
     for (const BufferUse& use : buffer_uses_deep(*loop.body[i])) {
-      if (use.write && may_overlap(program, use.buffer, copy.src.buffer)) return "the loop writes its source";
       if (storage_of(program, use.buffer) != tile || i == position || std::holds_alternative<Alloc>(loop.body[i]->node)) continue;
       if (use.write) return "the loop writes its tile besides";
       if (i < position) return "its tile is read before it is filled";
@@ -81,6 +109,7 @@ LoopFacts collect(const For& loop) {
     if (const auto* inner = std::get_if<For>(&s.node)) facts.defined.insert(inner->var);
     if (const auto* atomic = std::get_if<Atomic>(&s.node)) facts.defined.insert(atomic->old);
     if (const auto* op = std::get_if<ThreadOp>(&s.node)) facts.defined.insert(op->var);
+    facts.leaves |= std::holds_alternative<Jump>(s.node);
   });
   return facts;
 }
@@ -110,15 +139,18 @@ RingPlan plan_loop(const Module& module, const Kernel& kernel, const KernelPlan&
                    const PassContext& context) {
   RingPlan plan;
   const Program& program = module.program;
-  if (orders_blocks(loop.body)) return {1, {}, "it waits for other blocks, which copies that run ahead would not"};
+  if (orders_blocks(loop.body)) return {1, {}, {}, "it waits for other blocks, which copies that run ahead would not"};
   plan.reason = nested_copies(loop);
-  const LoopFacts facts = collect(loop);
+  LoopFacts facts = collect(loop);
   int64_t ring_bytes = 0, other_bytes = 0;
   for (size_t i = 0; i < loop.body.size(); ++i) {
+    if (const auto* let = std::get_if<Let>(&loop.body[i]->node)) facts.lets[let->var] = let;
     const auto* copy = std::get_if<Copy>(&loop.body[i]->node);
     if (!copy) continue;
-    const std::string reason = why_not_ahead(program, kernel, loop, i, facts, 4);
+    std::set<VarId> lets;
+    const std::string reason = why_not_ahead(program, kernel, loop, i, facts, 4, lets);
     if (reason.empty()) {
+      plan.lets.merge(lets);
       plan.copies.push_back(loop.body[i]->ordinal);
       ring_bytes += slot_bytes(program, kernel_plan, copy->dst.buffer);
     } else if (plan.reason.empty()) {
@@ -139,6 +171,7 @@ RingPlan plan_loop(const Module& module, const Kernel& kernel, const KernelPlan&
   if (plan.copies.empty() || plan.stages < 2) {
     plan.stages = 1;
     plan.copies.clear();
+    plan.lets.clear();
   }
   return plan;
 }
@@ -154,7 +187,7 @@ Result<Module> plan_rings(Module module, const PassContext& context) {
       if (module.plans[k].roles.on && module.plans[k].roles.loop == s.ordinal) return;  // its ring belongs to the roles
       module.plans[k].rings[s.ordinal] =
           context.target.has(Feature::cp_async) ? plan_loop(module, kernel, module.plans[k], *loop, context)
-                                                : RingPlan{1, {}, "no asynchronous copies"};
+                                                : RingPlan{1, {}, {}, "no asynchronous copies"};
     });
   }
   return module;

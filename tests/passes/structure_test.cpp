@@ -12,7 +12,8 @@ using ir::Primitive;
 
 struct GemmShape {
   int bm = 128, bn = 128, bk = 64, stages = 3;
-  std::string dtype = "bf16", hints, between, after;  // statements in the loop, and behind it
+  std::string dtype = "bf16", hints, before, between, after;  // statements in the loop ahead of its copies, in it, and behind it
+  std::string place;  // of A's copy along K; empty: that of the trip
   bool trans_b = true;
 };
 
@@ -29,25 +30,29 @@ var %K dim index
 var %x block index
 var %y block index
 var %k loop index
+var %p let i32
+var %q let index
 dim %M
 dim %N
 dim %K
 buffer @A global {0} [%M, %K] inout argument 0
 buffer @B global {0} {1} in argument 1
 buffer @C global {0} [%M, %N] out argument 2
+buffer @I global i32 [64] inout argument 3
 buffer @a shared {0} [{2}, {3}]
 buffer @b shared {0} [{4}]
 buffer @acc fragment f32 [{2}, {5}]
 parameter tensor @A "A"
 parameter tensor @B "B"
 parameter tensor @C "C"
+parameter tensor @I "I"
 kernel "gemm" (%x, %y) grid [div(add(%N, {6}), {5}), div(add(%M, {7}), {2})]{8} {{
   1: alloc @a
   2: alloc @b
   3: alloc @acc
   4: fill @acc[0:{2}, 0:{5}] = f32(0x0)
   8: for pipelined %k = 0 to div(add(%K, {9}), {3}) stages {10} {{
-    5: copy @A[mul(%y, {2}):{2}, mul(%k, {3}):{3}] -> @a[0:{2}, 0:{3}]
+{16}    5: copy @A[mul(%y, {2}):{2}, {17}:{3}] -> @a[0:{2}, 0:{3}]
     6: copy @B[{11}] -> @b[{12}]
     7: gemm @a[0:{2}, 0:{3}], @b[{12}], @acc[0:{2}, 0:{5}]{13} accumulate true
 {14}  }}
@@ -55,7 +60,8 @@ kernel "gemm" (%x, %y) grid [div(add(%N, {6}), {5}), div(add(%M, {7}), {2})]{8} 
 }}
 )",
                      g.dtype, b_shape, g.bm, g.bk, b_tile, g.bn, g.bn - 1, g.bm - 1, g.hints, g.bk - 1, g.stages, b_at, b_region,
-                     g.trans_b ? " trans_b" : "", g.between, g.after);
+                     g.trans_b ? " trans_b" : "", g.between, g.after, g.before,
+                     g.place.empty() ? fmt::format("mul(%k, {})", g.bk) : g.place);
 }
 
 // The body of the loop whose trip is not unrolled.
@@ -122,6 +128,40 @@ TEST(Rings, ATileUsedBehindTheLoopIsNotStaged) {
   g.after = "  20: copy @a[0:128, 0:64] -> @A[mul(%y, 128):128, 0:64]\n";
   const Module module = lowered(gemm_text(g), "sm_80");
   EXPECT_NE(module.plans[0].rings.at(8).copies, (std::vector<uint32_t>{5, 6}));
+}
+
+int reads_of(const ir::Block& block, const ir::Program& program, const std::string& name) {
+  int found = 0;
+  ir::for_each_stmt(block, [&](const ir::Stmt& s) {
+    const auto* let = std::get_if<ir::Let>(&s.node);
+    found += let && !let->value && program.buffer(let->read.buffer).name == name;
+  });
+  return found;
+}
+
+TEST(Rings, ACopyRunsAheadToThePlaceThatItsTripReads) {
+  GemmShape g;
+  g.before = "    20: let %p = load @I[%k]\n    21: let %q = mul(cast<index>(%p), 64)\n";
+  g.place = "%q";
+  const Module module = lowered(gemm_text(g), "sm_80", "apply_rings");
+  const RingPlan& ring = module.plans[0].rings.at(8);
+  EXPECT_EQ(ring.copies, (std::vector<uint32_t>{5, 6}));
+  EXPECT_EQ(ring.stages, 3);
+  EXPECT_EQ(reads_of(module.program.kernels[0].body, module.program, "I"), 3);  // two trips before the loop, and one in it
+  EXPECT_EQ(reads_of(serial_loop(module), module.program, "I"), 1);
+  g.between = "    22: store @C[cast<index>(%p), 0] = bf16(0x0)\n";  // the trip uses it too
+  const Module both = lowered(gemm_text(g), "sm_80", "apply_rings");
+  EXPECT_EQ(reads_of(serial_loop(both), both.program, "I"), 2);
+}
+
+TEST(Rings, APlaceThatTheLoopMayChangeIsReadInItsTrip) {
+  GemmShape g;
+  g.before = "    20: let %p = load @I[%k]\n";
+  g.place = "cast<index>(%p)";
+  g.between = "    22: store @I[add(%k, 1)] = i32(7)\n";
+  EXPECT_EQ(lowered(gemm_text(g), "sm_80").plans[0].rings.at(8).reason, "operation 5: its place is read from memory that the loop writes");
+  g.before = "    20: let %p = cast<i32>(%k)\n";
+  EXPECT_EQ(lowered(gemm_text(g), "sm_80").plans[0].rings.at(8).copies, (std::vector<uint32_t>{5, 6}));
 }
 
 TEST(Rings, DepthGivesWayToSharedMemory) {
