@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <regex>
+#include <set>
 #include <vector>
 
 #include "fuzz/targets.h"
@@ -63,6 +65,46 @@ TEST(Artifacts, SeedsAreOfTheFormatThatIsRead) {
   size_t whole = 0;
   for (const Input& seed : seeds(artifact)) whole += static_cast<bool>(runtime::deserialize(seed));
   EXPECT_EQ(whole, 2u) << "all but the one that was cut in half and the one with a bool that is none";
+}
+
+// Functions that the builder's fuzzer leaves alone, and why.
+struct Exempt {
+  const char *function, *reason;
+};
+constexpr Exempt kExempt[] = {
+    {"tilert_program_interpret", "a program of any calls may not end; the fuzzer of texts interprets within bounds"},
+    {"tilert_program_interpret_diagnosed", "as tilert_program_interpret"},
+};
+
+// The functions of tilert.h that build programs, and those that tell of them.
+std::set<std::string> functions_of_the_header() {
+  std::ifstream in(TILERT_HEADER);
+  const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+  std::set<std::string> out;
+  const std::regex declared("TILERT_API[^;(]*\\b(tilert_(builder|number|program)_[a-z0-9_]+)\\(");
+  for (std::sregex_iterator at(text.begin(), text.end(), declared), end; at != end; ++at) out.insert((*at)[1]);
+  return out;
+}
+
+TEST(Builder, SeedsCallEveryFunctionAndEachComesOff) {
+  const Target builder = kTargets[1];
+  ASSERT_STREQ(builder.name, "builder");
+  for (auto& [function, count] : builder_calls()) count = {};
+  for (const Input& seed : seeds(builder)) builder.run(seed.data(), seed.size());
+  const std::set<std::string> declared = functions_of_the_header();
+  EXPECT_GT(declared.size(), 80u);
+  std::set<std::string> exempt;
+  for (const Exempt& one : kExempt) {
+    EXPECT_TRUE(declared.count(one.function)) << one.function << " is no function of tilert.h";
+    EXPECT_EQ(builder_calls()[one.function].calls, 0u) << one.function << " is called";
+    exempt.insert(one.function);
+  }
+  for (const std::string& function : declared) {
+    if (exempt.count(function)) continue;
+    ASSERT_GT(builder_calls()[function].calls, 0u) << function << " is not called: add it to tests/fuzz/every_call.cpp, or to kExempt with a reason";
+    EXPECT_GT(builder_calls()[function].came_off, 0u) << function << " fails with every seed: add one in which it does not";
+  }
+  for (const auto& [function, count] : builder_calls()) EXPECT_TRUE(declared.count(function)) << function << " is not in tilert.h";
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, Seeds, testing::ValuesIn(kTargets),

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
+#include <string>
 
 namespace tilert::fuzz {
 
@@ -19,6 +21,13 @@ inline void promise(bool kept, const char* what) {
   std::fprintf(stderr, "broken promise: %s\n", what);
   std::abort();
 }
+
+// Of the builder's functions, by name, since the process began. Entries stay where they are: set them to zero, never erase them.
+struct CallCount {
+  size_t calls = 0;
+  size_t came_off = 0;  // that did what they are for
+};
+std::map<std::string, CallCount>& builder_calls();
 
 struct Target {
   const char* name;  // and folder of seeds
