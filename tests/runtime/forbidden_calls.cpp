@@ -22,6 +22,8 @@ static void count(std::atomic<int>& counter) {
   if (counting.load(std::memory_order_relaxed)) counter.fetch_add(1, std::memory_order_relaxed);
 }
 
+// Seen by libraries too, whose operator new calls malloc: clang hides a definition where gcc keeps to the C library's declaration.
+#pragma GCC visibility push(default)
 extern "C" {
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
@@ -87,6 +89,7 @@ static char* in_environment(const char* name) {
 char* getenv(const char* name) noexcept { return in_environment(name); }
 char* secure_getenv(const char* name) noexcept { return in_environment(name); }
 }
+#pragma GCC visibility pop
 #endif
 
 namespace tilert::runtime::testing {
