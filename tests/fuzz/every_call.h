@@ -148,6 +148,7 @@ class EveryCall {
 
   bool at(Kind kind) const { return !open_.empty() && open_.back().kind == kind; }
   bool inside(Kind kind) const;
+  static bool comes_by_thread(const Stored& s);
   bool in_element() const { return inside(Kind::parallel) || inside(Kind::threads); }
   bool allowed(Where where) const;
   void reach(Where where);

@@ -1,4 +1,6 @@
 // Kernels, loops, branches, jumps, threads, source text.
+#include <algorithm>
+
 #include "fuzz/every_call.h"
 
 namespace tilert::fuzz {
@@ -6,6 +8,7 @@ namespace tilert::fuzz {
 // ---- kernels ----
 
 void EveryCall::kernel() {
+  if (in_.below(2)) tensor();
   fixed_ = in_.below(2), persistent_ = in_.below(4) == 0;
   tilert_hint hints[2] = {};
   for (tilert_hint& h : hints) {
@@ -134,8 +137,13 @@ void EveryCall::grid_sync() {
 
 // ---- threads ----
 
+// Whether threads can bring elements of it.
+bool EveryCall::comes_by_thread(const Stored& s) { return s.reads() && tilert_dtype_bits(s.dtype) >= 8 && s.shape.size() > s.table; }
+
 void EveryCall::threads() {
   if (!fixed_ && !wild_) return;
+  const Stored* const of = pick([](const Stored& s) { return s.access && comes_by_thread(s); });
+  if (of) declare(TILERT_SHARED, of->dtype, {64, 16});
   tilert_expr thread{};
   TILERT_CALL(tilert_builder_begin_threads, b_, &thread);
   open(Kind::threads, &thread, {64});
@@ -174,16 +182,17 @@ void EveryCall::asynchronous() {
   if (!wild_ && !at(Kind::threads)) return;
   if (in_.below(3) == 0) return void(TILERT_CALL(tilert_builder_commit_copies, b_));
   if (in_.below(3) == 0) return void(TILERT_CALL(tilert_builder_wait_copies, b_, wild_ ? in_.next() : in_.below(3)));
-  const Stored* const from = pick([](const Stored& s) { return s.access && s.reads() && s.shape.size() > s.table && (s.dtype == TILERT_F32 || s.dtype == TILERT_INT32); });
+  const Stored* const from = pick([](const Stored& s) { return s.access && comes_by_thread(s); });
   if (!from) return;
   const tilert_dtype dtype = from->dtype;
-  const Stored* const to = pick([&](const Stored& s) { return s.scope == TILERT_SHARED && s.dtype == dtype && !s.shape.empty() && s.shape.back() % 4 == 0; });
+  const Stored* const to = pick([&](const Stored& s) { return s.scope == TILERT_SHARED && s.dtype == dtype && s.shape == std::vector<uint32_t>{64, 16}; });
   if (!to) return;
   Place source, destination;
   element(source, *from, false);
   element(destination, *to, false);
-  for (uint32_t d = 0; d < destination.region.rank; ++d) destination.offsets[d] = number(0);
-  TILERT_CALL(tilert_builder_copy_async, b_, &source.region, &destination.region, wild_ ? in_.next() : 4);
+  if (at(Kind::threads) && !open_.back().points.empty()) destination.offsets[0] = open_.back().points[0];
+  destination.offsets[1] = number(0);
+  TILERT_CALL(tilert_builder_copy_async, b_, &source.region, &destination.region, wild_ ? in_.next() : std::max(1u, 32 / tilert_dtype_bits(dtype)));
 }
 
 }  // namespace tilert::fuzz
