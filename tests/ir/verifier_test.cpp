@@ -310,6 +310,8 @@ TEST(Verifier, LoweredFaultsAreOurOwn) {
   text << file.rdbuf();
   EXPECT_EQ(verdict(text.str(), Stage::lowered), "right");
   EXPECT_EQ(verdict(text.str(), Stage::synchronized), "right");
+  EXPECT_EQ(verdict("tir 1\nvar %x block index\nkernel \"k\" (%x) grid [1] flat { }", Stage::tile),
+            "kernel 'k': planners, numbers of blocks and flat elements are made by passes; a program says persistent and gives a cost");
   auto p = parse(text.str() + "kernel \"more\" (%x) grid [1] { 1: call shuffle_xor (\"16\") }");
   ASSERT_TRUE(p) << p.error().message;
   const Status status = verify(*p, Stage::lowered);
