@@ -47,7 +47,7 @@ void Generator::issue(const Arrival& a, Expr thread) {
   copy.dst = {places_[a.tile].id, {op(Op::mul, thread, idx(a.count))}};
   copy.count = a.count;
   add(std::move(copy));
-  if (dice_.chance(70)) add(ir::ThreadOp{ir::ThreadOpKind::commit});
+  add(ir::ThreadOp{ir::ThreadOpKind::commit});  // what is in no group is not waited for
 }
 
 bool Generator::threads() {

@@ -58,7 +58,7 @@ class Shrinker {
   bool attempt(const Change& change) {
     if (late()) return false;
     Case c = copy_of(best_);
-    if (!change(c) || !loops_end(c)) return false;
+    if (!change(c) || !loops_end(c) || !copies_land(c)) return false;
     const Result<Outputs> want = reference(c);
     if (!want || !judge(c, *want)) return false;
     Coverage ignored;
@@ -81,6 +81,25 @@ class Shrinker {
           counts |= store && c.program.buffer(store->to.buffer).scope == ir::Scope::scalar && store->value->op == Op::sub;
         }
         good &= counts;
+      });
+    return good;
+  }
+
+  // Whether each loop over threads that copies ahead still makes a group of it and waits.
+  static bool copies_land(const Case& c) {
+    bool good = true;
+    for (const ir::Kernel& k : c.program.kernels)
+      ir::for_each_stmt(k.body, [&](const Stmt& s) {
+        const auto* loop = std::get_if<ir::Parallel>(&s.node);
+        if (!loop || !loop->threads) return;
+        bool copies = false, groups = false, waits = false;
+        ir::for_each_stmt(loop->body, [&](const Stmt& inner) {
+          const auto* op = std::get_if<ir::ThreadOp>(&inner.node);
+          copies |= op && op->kind == ir::ThreadOpKind::copy;
+          groups |= op && op->kind == ir::ThreadOpKind::commit;
+          waits |= op && op->kind == ir::ThreadOpKind::wait;
+        });
+        good &= !copies || (groups && waits);
       });
     return good;
   }
