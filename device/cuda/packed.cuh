@@ -1,4 +1,4 @@
-// Tensors whose elements are less than a byte: side by side, low bits first. In registers and shared memory each has a byte.
+// Elements of less than a byte in tensors and packed tiles: side by side, low bits first. In registers each has a byte.
 
 //@ tl_of_code
 // An element of its bits.

@@ -199,7 +199,7 @@ Status Builder::repeat(const ir::Copy& copy, std::string_view what) {
     return make_error(Code::kInvalidProgram, "{}: threads make a copy that repeats its source, one read for several writes: leave must out", what);
   ir::Arena& arena = *program_->arena;
   const ir::Buffer from = program_->buffers[copy.src.buffer], to = program_->buffers[copy.dst.buffer];
-  if (to.scope == ir::Scope::global && dtype_is_packed(to.dtype))
+  if (ir::is_packed(*program_, copy.dst.buffer))
     return make_error(Code::kInvalidProgram, "{}: elements of {} share bytes: repeat into a tile, and copy that", what, to.name);
   PointLoop points = point_loop(copy.dst.extents);
   const std::vector<ir::Expr> all = points.points;

@@ -43,9 +43,9 @@ Code Builder::store(const tilert_region* element, tilert_expr x) {
     TILERT_TRY(need_statements());
     TILERT_ASSIGN(ir::Access to, access(element, "the destination"));
     const ir::Buffer& buffer = program_->buffers[to.buffer];
-    if (buffer.scope == ir::Scope::global && dtype_is_packed(buffer.dtype))
+    if (ir::is_packed(*program_, to.buffer))
       return make_error(Code::kInvalidProgram,
-                        "{} holds {}, whose elements share bytes: store to a fragment or shared tile and copy that", buffer.name,
+                        "{} holds {}, whose elements share bytes: store to a fragment or another shared tile and copy that", buffer.name,
                         dtype_text(buffer.dtype));
     TILERT_ASSIGN(const Value found, value(x, "the value"));
     const bool from_index = found.expr && found.expr->dtype == DType::index && buffer.dtype == DType::int64;
@@ -79,7 +79,7 @@ Status Builder::do_inline_source(const tilert_inline_source& source) {
     const std::string what = fmt::format("place {}", i);
     TILERT_ASSIGN(ir::Access at, access(&source.places[i], what));
     const ir::Buffer& buffer = program_->buffers[at.buffer];
-    if (buffer.scope == ir::Scope::global && dtype_is_packed(buffer.dtype))
+    if (ir::is_packed(*program_, at.buffer))
       return make_error(Code::kInvalidProgram, "{}: an element of {} has no address of its own: copy it to a var or tile before",
                         what, buffer.name);
     storage_[ir::storage_of(*program_, at.buffer)].written = true;  // the text may write it

@@ -58,17 +58,24 @@ Result<tilert_buffer> Builder::do_view(tilert_buffer tile, tilert_dtype dtype, c
   if (dtype != 0) {
     TILERT_ASSIGN(view.dtype, storage_dtype(dtype, fmt::format("view of {}", of.name)));
   }
-  if (!ir::may_view(of.dtype, view.dtype))
+  if (!ir::may_view(of, view.dtype))
     return make_error(
         Code::kInvalidProgram,
-        "{} ({}) as {}: bytes are not bools, and elements of less than a byte have no bytes of their own in a tile: "
-        "copy it, which casts",
+        "{} ({}) as {}: bytes are not bools, and elements of less than a byte share bytes in shared tiles only: copy it, which "
+        "casts, or use a shared tile",
         of.name, dtype_text(of.dtype), dtype_text(view.dtype));
   TILERT_ASSIGN(view.shape, view_shape(before, view.dtype, shape, rank));
-  const int64_t bytes = ir::tile_bytes(of);
-  if (ir::tile_bytes(view) != bytes)
+  const int64_t bits = ir::element_bits(of), shown_bits = ir::element_bits(view);
+  if (shown_bits != bits)
     return make_error(Code::kInvalidProgram, "{} has {} bytes, {} of {} has {}: a view shows all of them", of.name,
-                      bytes, extents_text(view.shape), dtype_text(view.dtype), ir::tile_bytes(view));
+                      bits / 8, extents_text(view.shape), dtype_text(view.dtype), shown_bits / 8);
+  if (view.dtype != of.dtype)
+    for (const ir::Buffer* one : {&of, static_cast<const ir::Buffer*>(&view)})
+      if (!ir::has_whole_rows(*one))
+        return make_error(Code::kInvalidProgram,
+                          "{} ({}) as {}: rows of {} {} fill no whole bytes: give rows of a multiple of {} elements", of.name,
+                          dtype_text(of.dtype), dtype_text(view.dtype), one->shape.back()->as_int(), dtype_text(one->dtype),
+                          dtype_group(one->dtype));
   view.view_of = id;
   view.location = location();
   const ir::BufferId made = program_->add_buffer(std::move(view));
@@ -90,12 +97,12 @@ Result<std::vector<ir::Expr>> Builder::view_shape(const ir::Buffer& shown, DType
   std::vector<ir::Expr> out;
   if (rank == 0 && !shape) {
     out = shown.shape;
-    const int64_t bytes = out.back()->as_int() * dtype_bytes(shown.dtype);
-    if (bytes % dtype_bytes(dtype) != 0)
+    const int64_t bits = out.back()->as_int() * dtype_bits(shown.dtype);
+    if (bits % dtype_bits(dtype) != 0)
       return make_error(Code::kInvalidProgram,
-                        "rows of {} have {} bytes, which are no whole elements of {}: give a shape", shown.name, bytes,
+                        "rows of {} have {} bytes, which are no whole elements of {}: give a shape", shown.name, (bits + 7) / 8,
                         dtype_text(dtype));
-    out.back() = program_->arena->index(bytes / dtype_bytes(dtype));
+    out.back() = program_->arena->index(bits / dtype_bits(dtype));
     return out;
   }
   if (rank == 0 || rank > kMaxRank || !shape)
@@ -103,7 +110,7 @@ Result<std::vector<ir::Expr>> Builder::view_shape(const ir::Buffer& shown, DType
                       rank, kMaxRank);
   for (uint32_t i = 0; i < rank; ++i) {
     TILERT_ASSIGN(const int64_t size, constant_index(shape[i], fmt::format("view of {}: size {}", shown.name, i)));
-    if (size < 1 || size > ir::tile_bytes(shown))
+    if (size < 1 || size > ir::element_bits(shown) / dtype_bits(dtype))
       return make_error(Code::kInvalidProgram, "view of {}: size {} is {}: sizes are positive and within the tile",
                         shown.name, i, size);
     out.push_back(program_->arena->index(size));

@@ -69,10 +69,7 @@ std::string CText::take() {
   return text;
 }
 
-bool CText::is_packed(BufferId id) const {
-  const Buffer& b = program_.buffer(id);
-  return b.scope == Scope::global && dtype_is_packed(b.dtype);
-}
+bool CText::is_packed(BufferId id) const { return ir::is_packed(program_, id); }
 
 // The first element of an access's buffer. Offsets are the last index.
 std::string CText::start(const Access& access) const {
@@ -240,8 +237,8 @@ void CText::report(const Report& r) {
 void CText::alloc(const Alloc& a) {
   const Buffer& b = program_.buffer(a.buffer);
   if (b.scope == Scope::shared) {
-    line(fmt::format("{}* const {} = reinterpret_cast<{}*>(tl_arena + {});", c_type(b.dtype), buffer(a.buffer),
-                     c_type(b.dtype), b.byte_offset));
+    const std::string type = is_packed(a.buffer) ? "unsigned char" : c_type(b.dtype);
+    line(fmt::format("{}* const {} = reinterpret_cast<{}*>(tl_arena + {});", type, buffer(a.buffer), type, b.byte_offset));
   } else if (b.shape.empty()) {
     line(fmt::format("{} {};", c_type(b.dtype), buffer(a.buffer)));
   } else {

@@ -32,7 +32,7 @@ class CText {
   std::string start(const ir::Access& access) const;
   std::string element(const ir::Access& access) const;  // lvalue
   std::string address(const ir::Access& access) const;  // pointer to the element
-  bool is_packed(ir::BufferId id) const;                // a tensor whose elements share bytes: its pointer is to bytes
+  bool is_packed(ir::BufferId id) const;                // its elements share bytes: its pointer is to bytes
 
  private:
   void stmt(const ir::Stmt& stmt);

@@ -1,4 +1,4 @@
-// Elements of tensors that are packed, of less than a byte each: read and written one by one. A write keeps the other bits of
+// Elements of tensors and tiles that are packed, of less than a byte each: read and written one by one. A write keeps the other bits of
 // its bytes, which belong to the same block.
 #include "codegen/llvm_kernel.h"
 #include "passes/cpu_lowering.h"
@@ -38,10 +38,7 @@ std::string both_bytes(LlvmText& t, const PackedPlace& place) {
 
 }  // namespace
 
-bool LlvmKernel::is_packed(BufferId id) const {
-  const Buffer& b = program_.buffer(id);
-  return b.scope == ir::Scope::global && dtype_is_packed(b.dtype);
-}
+bool LlvmKernel::is_packed(BufferId id) const { return ir::is_packed(program_, id); }
 
 std::vector<std::string> LlvmKernel::lane_offsets(const Access& access, int lanes) {
   const Expr offset = prover_.simplify(passes::flat_offset(program_, access));

@@ -117,14 +117,29 @@ bool Machine::refuse(std::string what, std::string_view instead) {
   return fail(std::move(error.message), error.code);
 }
 
+namespace {
+
+// The bytes that an element has, or has a part of.
+struct Bytes {
+  int64_t first, end;
+};
+Bytes bytes_of(const Memory& m, int64_t element) {
+  if (!m.packed) return {element * m.bytes, (element + 1) * m.bytes};
+  const int64_t bits = dtype_bits(m.dtype);
+  return {element * bits / 8, ((element + 1) * bits + 7) / 8};
+}
+
+}  // namespace
+
 bool Machine::check_race(Memory& m, int64_t element, bool writes) {
   Memory& storage = *m.storage;
-  const int64_t unit = m.viewed ? m.bytes : 1;
   if (storage.last_write.empty()) {
-    storage.last_write.assign(static_cast<size_t>(m.elements * unit), 0);
-    storage.last_read.assign(static_cast<size_t>(m.elements * unit), 0);
+    const auto points = static_cast<size_t>(m.viewed ? bytes_of(storage, storage.elements - 1).end : storage.elements);
+    storage.last_write.assign(points, 0);
+    storage.last_read.assign(points, 0);
   }
-  for (int64_t i = element * unit; i < (element + 1) * unit; ++i) {
+  const Bytes at = m.viewed ? bytes_of(m, element) : Bytes{element, element + 1};
+  for (int64_t i = at.first; i < at.end; ++i) {
     uint32_t& write = storage.last_write[static_cast<size_t>(i)];
     uint32_t& read = storage.last_read[static_cast<size_t>(i)];
     const bool written_by_other = write >= first_point_ && write != point_;
@@ -140,10 +155,10 @@ bool Machine::check_race(Memory& m, int64_t element, bool writes) {
 }
 
 bool Machine::read_at(Memory& m, int64_t element, uint32_t lane, uint64_t& value) {
-  int64_t byte = element * m.bytes;
-  if (m.per_lane) byte += lane * m.lane_bytes;
+  const Bytes at = bytes_of(m, element);
+  const int64_t byte = at.first + (m.per_lane ? lane * m.lane_bytes : 0);
   const uint8_t* const written = m.written ? m.written + byte : nullptr;
-  if (written && !std::all_of(written, written + (m.viewed ? m.bytes : 1), [](uint8_t w) { return w != 0; }))
+  if (written && !std::all_of(written, written + (m.viewed ? at.end - at.first : 1), [](uint8_t w) { return w != 0; }))
     return fail(
         fmt::format("element {} of {} is read, but nothing was ever written there; fill, clear or copy into it first",
                     element, buffer_name(m)));
@@ -157,10 +172,11 @@ bool Machine::write_at(Memory& m, int64_t element, uint32_t lane, uint64_t value
   const uint32_t first = m.per_lane ? (in_parallel_ ? 0 : lane) : 0;
   const uint32_t last = m.per_lane ? (in_parallel_ ? lanes_ - 1 : lane) : 0;
   for (uint32_t l = first; l <= last; ++l) {
-    const int64_t byte = element * m.bytes + l * m.lane_bytes;
+    const Bytes at = bytes_of(m, element);
+    const int64_t byte = at.first + l * m.lane_bytes;
     if (m.packed) store_packed(m.dtype, m.data, element, value);
     else store_element(m.dtype, m.data + byte, value);
-    if (m.written) std::fill_n(m.written + byte, m.bytes, uint8_t{1});
+    if (m.written) std::fill_n(m.written + byte, at.end - at.first, uint8_t{1});
   }
   return true;
 }

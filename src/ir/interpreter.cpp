@@ -57,7 +57,7 @@ bool Machine::bind_arguments() {
     m.dtype = buffer.dtype;
     m.bytes = dtype_bytes(buffer.dtype);
     m.global = buffer.scope == Scope::global;
-    m.packed = m.global && dtype_is_packed(buffer.dtype);
+    m.packed = is_packed(p_, b);
     m.entries = buffer.entries;
     m.per_lane = buffer.scope == Scope::scalar || buffer.scope == Scope::local || buffer.scope == Scope::registers;
     m.staged = buffer.stages > 1;
@@ -95,13 +95,16 @@ int Machine::threads_of(const Kernel& kernel) const {
   return lowered && !tiles && threads ? threads : 1;
 }
 
+// Bytes of one lane's elements.
+static int64_t size_of(const Memory& m) { return m.packed ? (m.elements * dtype_bits(m.dtype) + 7) / 8 : m.elements * m.bytes; }
+
 // A view's elements are those of the tile that it shows, which stands before it.
 bool Machine::share_storage(Memory& m) {
   const BufferId tile = p_.buffers[m.id].view_of;
   m.storage = &m;
   if (tile == kNoBuffer) return true;
   m.viewed = true;
-  if (tile >= m.id || memory_[tile].elements * memory_[tile].bytes < m.elements * m.bytes || memory_[tile].storage != &memory_[tile] || m.per_lane)
+  if (tile >= m.id || size_of(memory_[tile]) < size_of(m) || memory_[tile].storage != &memory_[tile] || m.per_lane)
     return fail(fmt::format("{} is a view of no tile of its size", buffer_name(m)), Code::kInternal);
   m.storage = &memory_[tile];
   m.storage->viewed = true;
@@ -143,7 +146,7 @@ bool Machine::allocate_tiles() {
     }
     m.elements *= stride;
     m.lane_bytes = m.per_lane ? m.elements * m.bytes : 0;
-    const int64_t bytes = m.elements * m.bytes * (m.per_lane ? lanes_ : 1);
+    const int64_t bytes = size_of(m) * (m.per_lane ? lanes_ : 1);
     if (!share_storage(m)) return false;
     if (m.storage != &m) continue;
     total += bytes;
@@ -176,7 +179,7 @@ bool Machine::allocate_tiles() {
 
 void Machine::reset(Memory& m) {
   if (m.global || m.storage != &m) return;
-  std::fill_n(m.written, m.elements * m.bytes * (m.per_lane ? lanes_ : 1), uint8_t{0});
+  std::fill_n(m.written, size_of(m) * (m.per_lane ? lanes_ : 1), uint8_t{0});
   std::fill(m.last_write.begin(), m.last_write.end(), 0u);
   std::fill(m.last_read.begin(), m.last_read.end(), 0u);
 }

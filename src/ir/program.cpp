@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "ir/parts.h"
@@ -310,10 +311,21 @@ std::vector<BufferId> views_of(const Program& program, BufferId tile) {
   return views;
 }
 
-int64_t tile_bytes(const Buffer& buffer) {
-  int64_t bytes = dtype_bytes(buffer.dtype);
-  for (Expr e : buffer.shape) bytes *= e->as_int();
-  return bytes;
+bool is_packed(const Program& program, BufferId id) {
+  const Buffer& buffer = program.buffers[id];
+  if (!dtype_is_packed(buffer.dtype)) return false;
+  if (buffer.scope != Scope::shared) return buffer.scope == Scope::global;
+  const BufferId tile = storage_of(program, id);
+  if (tile >= program.buffers.size()) return false;
+  const DType dtype = program.buffers[tile].dtype;
+  return std::any_of(program.buffers.begin(), program.buffers.end(), [&](const Buffer& b) { return b.view_of == tile && b.dtype != dtype; });
+}
+
+int64_t tile_bytes(const Program& program, BufferId id) {
+  const Buffer& buffer = program.buffers[id];
+  int64_t elements = 1;
+  for (Expr e : buffer.shape) elements *= e->as_int();
+  return is_packed(program, id) ? (elements * dtype_bits(buffer.dtype) + 7) / 8 : elements * dtype_bytes(buffer.dtype);
 }
 
 bool has_default_strides(const Buffer& b) {

@@ -174,8 +174,11 @@ inline BufferId storage_of(const Program& program, BufferId id) {
 }
 // Views of the tile that are declared.
 std::vector<BufferId> views_of(const Program& program, BufferId tile);
-// Bytes of a tile's elements, of one stage; elements of less than a byte have one each.
-int64_t tile_bytes(const Buffer& buffer);
+// Whether the buffer's elements are of less than a byte and share bytes: in tensors, and in a shared tile that has a view of
+// another element type, or is that view. Elsewhere each has a byte of its own.
+bool is_packed(const Program& program, BufferId id);
+// Bytes of a tile's elements, of one stage.
+int64_t tile_bytes(const Program& program, BufferId id);
 
 // Whether the strides are those that add_buffer gives: row-major contiguous for a global buffer, none for any other.
 bool has_default_strides(const Buffer& buffer);

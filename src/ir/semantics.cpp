@@ -232,16 +232,28 @@ bool certain_multiple(Expr e, int64_t n) {
 bool covers_whole_bytes(const Program& program, const Region& region) {
   const Buffer& b = program.buffer(region.buffer);
   const int group = dtype_group(b.dtype);
-  if (b.scope != Scope::global || group == 1) return true;
+  if (group == 1 || !is_packed(program, region.buffer)) return true;
   if (region.extents.empty() || !certain_multiple(region.offsets.back(), group)) return false;
   if (region.extents.back() % group == 0) return true;
   const Expr offset = region.offsets.back(), size = b.shape.back();
   return offset->is_constant() && size->is_constant() && offset->as_int() + region.extents.back() >= size->as_int();
 }
 
-bool may_view(DType tile, DType view) {
-  if (tile == view) return true;
-  return view != DType::boolean && dtype_bits(tile) % 8 == 0 && dtype_bits(view) % 8 == 0 && !dtype_is_packed(tile) && !dtype_is_packed(view);
+bool may_view(const Buffer& tile, DType view) {
+  if (tile.dtype == view) return true;
+  const bool small = dtype_is_packed(tile.dtype) || dtype_is_packed(view);
+  return view != DType::boolean && (!small || (tile.scope == Scope::shared && tile.dtype != DType::boolean));
+}
+
+int64_t element_bits(const Buffer& buffer) {
+  int64_t bits = dtype_bits(buffer.dtype);
+  for (Expr e : buffer.shape)
+    if (__builtin_mul_overflow(bits, e->as_int(), &bits)) return INT64_MAX;
+  return bits;
+}
+
+bool has_whole_rows(const Buffer& buffer) {
+  return buffer.shape.empty() || buffer.shape.back()->as_int() % dtype_group(buffer.dtype) == 0;
 }
 
 namespace {

@@ -58,13 +58,17 @@ std::optional<size_t> reduce_leading_units(const Reduce& reduce);
 
 // Whether the index is a multiple of n whatever its variables are, as far as its form shows.
 bool certain_multiple(Expr index, int64_t n);
-// Whether a region of a tensor of packed elements covers whole bytes of its rows, or reaches a row's end: then no byte has
-// two writers. True of any other buffer.
+// Whether a region of packed elements covers whole bytes of its rows, or reaches a row's end: then no byte has two writers.
+// True of any other buffer.
 bool covers_whole_bytes(const Program& program, const Region& region);
 
-// Whether a tile's bytes may be shown as elements of another type: bytes are not bools, and elements that share a byte with
-// others, or leave bits of theirs unused, have no bytes of their own.
-bool may_view(DType tile, DType view);
+// Whether a tile's bytes may be shown as elements of another type: bytes are not bools, and elements of less than a byte share
+// bytes in shared tiles only.
+bool may_view(const Buffer& tile, DType view);
+// Bits of a tile's elements, side by side: what a view and its tile have as many of.
+int64_t element_bits(const Buffer& buffer);
+// Whether the rows of a tile whose elements share bytes are whole bytes; true of any other dtype.
+bool has_whole_rows(const Buffer& buffer);
 // Where each element of a tile with a custom layout lies, in row-major order of the elements; INVALID_PROGRAM where a place
 // is negative, two elements share one, or it lies far beyond the tile.
 Result<std::vector<int64_t>> layout_places(const Program& program, const Buffer& tile);

@@ -193,11 +193,14 @@ bool Verifier::view(const Buffer& b, const std::string& what) {
   if (tile.view_of != kNoBuffer) return fail(fmt::format("{} is a view of a view", what));
   if (b.scope != tile.scope || (b.scope != Scope::shared && b.scope != Scope::fragment))
     return fail(fmt::format("{} is {}, {} is {}: views are of shared tiles and fragments", what, word(b.scope), name(b.view_of), word(tile.scope)));
-  if (!lowered() && !may_view(tile.dtype, b.dtype))
-    return fail(fmt::format("{} is {}, {} is {}: bytes are not bools, and elements of less than a byte have no bytes of their own",
+  if (lowered()) return true;
+  if (!may_view(tile, b.dtype))
+    return fail(fmt::format("{} is {}, {} is {}: bytes are not bools, and elements of less than a byte have no bytes of their own in a fragment",
                             what, dtype_text(b.dtype), name(b.view_of), dtype_text(tile.dtype)));
-  if (!lowered() && (tile_bytes(b) != tile_bytes(tile) || b.stages != tile.stages))
-    return fail(fmt::format("{} has {} bytes, {} has {}: a view shows all of them", what, tile_bytes(b), name(b.view_of), tile_bytes(tile)));
+  if (element_bits(b) != element_bits(tile) || b.stages != tile.stages)
+    return fail(fmt::format("{} has {} bits, {} has {}: a view shows all of them", what, element_bits(b), name(b.view_of), element_bits(tile)));
+  if (b.dtype != tile.dtype && !(has_whole_rows(b) && has_whole_rows(tile)))
+    return fail(fmt::format("{} and {} show the same bytes under two types, and the rows of one are no whole bytes", what, name(b.view_of)));
   return true;
 }
 

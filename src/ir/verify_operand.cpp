@@ -147,6 +147,10 @@ bool Verifier::writes(BufferId b) {
   const Buffer& buffer = p_.buffers[b];
   if (buffer.scope == Scope::global && buffer.direction == Direction::in)
     return fail(fmt::format("{} is declared in and is written; declare it out or inout", name(b)));
+  const bool by_bytes = std::holds_alternative<Copy>(current_->node) || std::holds_alternative<Fill>(current_->node);
+  if (stage_ == Stage::tile && !by_bytes && is_packed(p_, b))
+    return fail(fmt::format("an operation that stores elements of {}, which share bytes; only copies and fills write it: store to a "
+                            "fragment or another tile and copy that", name(b)));
   written_[storage_of(p_, b)] = 1;
   return true;
 }

@@ -130,7 +130,7 @@ bool Verifier::check(const Reinterpret& n) {
   if (!region(n.src, "reinterpret") || !region(n.dst, "reinterpret")) return false;
   for (const Region* r : {&n.src, &n.dst})
     if (!scope_is(r->buffer, {Scope::fragment, Scope::shared}, "a side of reinterpret") || !lowered_or_whole(*r)) return false;
-  if (tile_bytes(p_.buffers[n.src.buffer]) != tile_bytes(p_.buffers[n.dst.buffer]))
+  if (tile_bytes(p_, n.src.buffer) != tile_bytes(p_, n.dst.buffer))
     return fail("the tiles of reinterpret differ in bytes");
   return reads(n.src.buffer) && writes(n.dst.buffer);
 }
@@ -266,8 +266,6 @@ bool Verifier::check(const Let& n) {
 
 bool Verifier::check(const Store& n) {
   if (!access(n.to, "store")) return false;
-  if (stage_ == Stage::tile && p_.buffers[n.to.buffer].scope == Scope::global && dtype_is_packed(p_.buffers[n.to.buffer].dtype))
-    return fail(fmt::format("a store to {}, whose elements share bytes; store to a tile and copy that", name(n.to.buffer)));
   return expr(n.value, p_.buffers[n.to.buffer].dtype, "the stored value") && injective(n.to) && writes(n.to.buffer);
 }
 
@@ -298,6 +296,7 @@ bool Verifier::check(const Inline& n) {
     } else {
       const Access& a = std::get<Access>(operand);
       if (!access(a, "an operand of inline source")) return false;
+      if (is_packed(p_, a.buffer)) return fail(fmt::format("an element of {} has no address of its own, and is an operand of inline source", name(a.buffer)));
       written_[storage_of(p_, a.buffer)] = 1;  // whether the text reads or writes it is the text's own matter
     }
   }

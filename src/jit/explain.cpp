@@ -71,9 +71,26 @@ json fragment(const Program& program, BufferId id, const FragmentMap& map) {
   return out;
 }
 
-json shared_tile(const Program& program, BufferId id, const AddressMap& map) {
-  json out{{"name", buffer_name(program, id)}, {"scope", "shared"}, {"dtype", dtype_text(program.buffer(id).dtype)}, {"shape", map.shape()},
+// Of elements that share bytes the map is that of their bytes.
+json shared_tile(const Program& program, BufferId id, const AddressMap& map, const KernelPlan& plan) {
+  const Buffer& b = program.buffer(id);
+  json out{{"name", buffer_name(program, id)}, {"scope", "shared"}, {"dtype", dtype_text(b.dtype)}, {"shape", map.shape()},
            {"layout", map.text()}, {"bytes", map.tile_bytes()}, {"swizzle_bytes", map.span_bytes()}};
+  const bool small = dtype_is_packed(b.dtype), packed = small && !plan.unpacked.count(id);
+  if (small) out["packed"] = packed;
+  if (small && !packed) out["why_not_packed"] = plan.unpacked.at(id);
+  if (packed) {
+    std::vector<int64_t> shape = map.shape();
+    shape.back() = b.shape.back()->as_int();
+    out["shape"] = shape;
+    out["cells"] = "byte.bit";
+    out["corner"] = corner(shape, [&](std::vector<int64_t> at) {
+      const int64_t bit = at.back() * dtype_bits(b.dtype);
+      at.back() = bit / 8;
+      return fmt::format("{}.{}", map.evaluate(at), bit % 8);
+    });
+    return out;
+  }
   out["cells"] = "byte";
   out["corner"] = corner(map.shape(), [&](const std::vector<int64_t>& at) { return std::to_string(map.evaluate(at)); });
   return out;
@@ -209,7 +226,7 @@ Result<json> explain_gpu(const passes::Module& module, const passes::PassContext
     for (BufferId id : allocated(program, program.kernels[k], Scope::fragment))
       if (const auto map = plan.fragments.find(id); map != plan.fragments.end()) one["tiles"].push_back(fragment(program, id, map->second));
     for (BufferId id : allocated(program, program.kernels[k], Scope::shared))
-      if (const auto map = plan.shared.find(id); map != plan.shared.end()) one["tiles"].push_back(shared_tile(program, id, map->second));
+      if (const auto map = plan.shared.find(id); map != plan.shared.end()) one["tiles"].push_back(shared_tile(program, id, map->second, plan));
     one["shared_map"] = shared_map(lowered.program, program, lowered.program.kernels[k], plan);
     one["loops"] = loops(program, program.kernels[k]);
   }

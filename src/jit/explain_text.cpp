@@ -85,6 +85,7 @@ std::string tile(const json& t) {
   std::string out = fmt::format("{} {} {} {}", plain(t["scope"]), plain(t["name"]), plain(t["dtype"]), plain(t["shape"]));
   if (t.contains("registers")) out += fmt::format(", {} elements a thread{}", plain(t["registers"]), t["replicated"].get<bool>() ? ", in copies" : "");
   if (t.contains("bytes")) out += ", " + bytes_text(t["bytes"].get<int64_t>());
+  if (t.contains("packed")) out += t["packed"].get<bool>() ? ", packed" : fmt::format(", a byte an element: {}", plain(t["why_not_packed"]));
   out += fmt::format("\n      {}\n      first elements as {}:", plain(t["layout"]), plain(t["cells"]));
   for (const json& row : t["corner"]) {
     out += "\n       ";

@@ -213,7 +213,7 @@ class Inserter {
       if (c.args[i].kind != CallArg::Kind::address || !handed_on(c.args[i].at.buffer)) continue;
       const BufferId id = c.args[i].at.buffer;
       if (row.arguments[i] == 'S' || row.arguments[i] == 'G') effects.reads.insert(id);
-      if (row.arguments[i] == 'D') effects.writes.insert(id);
+      if (row.arguments[i] == 'D' || row.arguments[i] == 'H') effects.writes.insert(id);
       if (row.arguments[i] == 'A') effects.async.insert(id);
       if (row.arguments[i] == 'U') effects.updates.insert({id, AtomicOp::add});
     }
@@ -243,7 +243,7 @@ class Inserter {
     const Buffer &x = program_.buffer(a), &y = program_.buffer(b);
     if (x.scope != y.scope) return false;
     if (x.scope == Scope::global) return may_share(x, y);
-    return x.byte_offset < y.byte_offset + shared_bytes(y) && y.byte_offset < x.byte_offset + shared_bytes(x);
+    return x.byte_offset < y.byte_offset + tile_bytes(program_, b) && y.byte_offset < x.byte_offset + tile_bytes(program_, a);
   }
   bool meets(const std::set<BufferId>& a, const std::set<BufferId>& b) const {
     for (BufferId x : a)

@@ -11,6 +11,7 @@
 #include "passes/cpu_lowering.h"
 #include "passes/expand.h"
 #include "passes/hints.h"
+#include "passes/packed_tiles.h"
 #include "passes/persist.h"
 #include "passes/structure.h"
 #include "passes/tables.h"
@@ -75,7 +76,7 @@ void CpuLowering::tile(BufferId id) {
     kernel_.scratch[id] = kernel_.scratch.at(b.view_of);
     return;
   }
-  const int64_t bytes = ir::tile_bytes(b);
+  const int64_t bytes = ir::tile_bytes(program_, id);
   kernel_.scratch[id] = kernel_.tile_bytes;
   kernel_.tile_bytes = round_up(kernel_.tile_bytes + bytes, kLine);
 }
@@ -303,7 +304,8 @@ Result<CpuProgram> cpu_lower(Module module, const PassContext& context, int lane
   ir::part_threads(taken.program);
   TILERT_ASSIGN(Module counted, persist(std::move(taken), context));
   TILERT_ASSIGN(Module expanded, expand(std::move(counted), context));
-  TILERT_ASSIGN(Module structured, structure(std::move(expanded), context));
+  TILERT_ASSIGN(Module unpacked, unpack_operands(std::move(expanded), context));
+  TILERT_ASSIGN(Module structured, structure(std::move(unpacked), context));
   TILERT_ASSIGN(Module contracted, contract(std::move(structured), context));
   TILERT_ASSIGN(Module judged, judge_hints(std::move(contracted), context));
   CpuProgram out{std::move(judged), {}};

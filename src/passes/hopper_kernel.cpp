@@ -341,14 +341,19 @@ Status Lower::kernel_with_roles(const Kernel& kernel) { return RoleLowering(*thi
 void Lower::declare_shared(BufferId tile) {
   const Buffer b = program().buffer(tile);
   const AddressMap& map = plan_.shared.at(tile);
-  lowered_[tile] = scratch(b.dtype, map.bytes(b.stages) / dtype_bytes(b.dtype), "tile");
-  program().buffers[lowered_[tile]].alignment = map.alignment();
-  plan_.flat[tile] = lowered_[tile];
-  for (BufferId view : views_of(program(), tile)) {
+  const bool packed = is_packed(program(), tile);  // then all that there is are views of bytes
+  const DType unit = packed ? DType::uint8 : b.dtype;
+  const BufferId flat = scratch(unit, map.bytes(b.stages) / dtype_bytes(unit), "tile");
+  lowered_[tile] = plan_.flat[tile] = flat;
+  program().buffers[flat].alignment = map.alignment();
+  std::vector<BufferId> views = views_of(program(), tile);
+  if (packed) views.push_back(tile);
+  for (BufferId view : views) {
     if (!plan_.shared.count(view)) continue;
     const DType dtype = program().buffer(view).dtype;
-    lowered_[view] = scratch(dtype, plan_.shared.at(view).bytes(b.stages) / dtype_bytes(dtype), "view");
-    program().buffers[lowered_[view]].view_of = lowered_[tile];
+    const int64_t bits = is_packed(program(), view) ? dtype_bits(dtype) : 8 * dtype_bytes(dtype);
+    lowered_[view] = scratch(dtype, plan_.shared.at(view).bytes(b.stages) * 8 / bits, "view");
+    program().buffers[lowered_[view]].view_of = flat;
   }
 }
 

@@ -358,6 +358,7 @@ class Inference {
     all.push_back(tile);
     const Buffer& b = program_.buffer(tile);
     const auto row_bytes_of = [&](BufferId id) { return program_.buffer(id).shape.back()->as_int() * dtype_bytes(program_.buffer(id).dtype); };
+    if (std::any_of(all.begin(), all.end(), [&](BufferId id) { return is_packed(program_, id); })) return place_packed(tile, all);
     int64_t row_bytes = 0;
     for (BufferId id : all)
       if (matrices.count(id)) row_bytes = row_bytes_of(id);
@@ -368,6 +369,20 @@ class Inference {
       plan_.not_placed[tile] = "its views show row-major bytes: row_major, or a swizzle of as many bytes as its rows have";
     for (BufferId id : all)
       plan_.shared.emplace(id, swizzled_rows_map(constant_shape(program_.buffer(id)), dtype_bytes(program_.buffer(id).dtype), row_bytes));
+  }
+
+  // Elements that share bytes have row-major places; of those the plan keeps where their bytes lie.
+  void place_packed(BufferId tile, const std::vector<BufferId>& all) {
+    const TileLayout asked = program_.buffer(tile).layout.kind;
+    if (asked != TileLayout::automatic && asked != TileLayout::row_major)
+      plan_.not_placed[tile] = "its elements share bytes, or its views' do, which are row-major";
+    for (BufferId id : all) {
+      std::vector<int64_t> shape = constant_shape(program_.buffer(id));
+      const DType dtype = program_.buffer(id).dtype;
+      const bool packed = is_packed(program_, id);
+      if (packed) shape.back() = shape.back() * dtype_bits(dtype) / 8;
+      plan_.shared.emplace(id, row_major_map(shape, packed ? 1 : dtype_bytes(dtype)));
+    }
   }
 
   std::vector<StmtPtr> gemm_stmts() const {

@@ -200,6 +200,7 @@ Access Lower::shared_access(BufferId tile, const std::vector<Expr>& coordinates)
   const AddressMap& map = found->second;
   // A staged tile's first coordinate is its slot.
   const size_t staged = coordinates.size() - map.shape().size();
+  if (is_packed(program(), tile)) return packed_access(tile, coordinates, staged != 0);
   Expr bytes = staged ? arith::mul(arena(), coordinates[0], map.stage_stride()) : index(0);
   if (map.is_custom()) {
     const LayoutHint& layout = program().buffer(tile).layout;
@@ -222,6 +223,18 @@ Access Lower::shared_access(BufferId tile, const std::vector<Expr>& coordinates)
     bytes = arena().make(Op::bit_xor, {bytes, arith::mul(arena(), source, int64_t{1} << s.base)});
   }
   return Access{lowered_.at(tile), {simplify(arith::floordiv(arena(), bytes, size))}};
+}
+
+// Row-major, counted in elements; the plan has the map of the tile's bytes.
+Access Lower::packed_access(BufferId tile, const std::vector<Expr>& coordinates, bool staged) {
+  const Buffer& b = program().buffer(tile);
+  const size_t first = staged ? 1 : 0;
+  Expr offset = index(0);
+  for (size_t d = first; d < coordinates.size(); ++d)
+    offset = arith::add(arena(), arith::mul(arena(), offset, b.shape[d]), coordinates[d]);
+  if (staged)
+    offset = arith::add(arena(), offset, arith::mul(arena(), coordinates[0], plan_.shared.at(tile).stage_stride() * 8 / dtype_bits(b.dtype)));
+  return {lowered_.at(tile), {simplify(offset)}};
 }
 
 Access Lower::global_access(BufferId tensor, const std::vector<Expr>& indices) {

@@ -81,6 +81,7 @@ class Lower {
   ir::BufferId fragment_registers(ir::BufferId fragment);
   const FragmentMap& fragment_map(ir::BufferId fragment) const { return plan_.fragments.at(fragment); }
   ir::Access shared_access(ir::BufferId tile, const std::vector<ir::Expr>& coordinates);
+  ir::Access packed_access(ir::BufferId tile, const std::vector<ir::Expr>& coordinates, bool staged);
   ir::Access global_access(ir::BufferId tensor, const std::vector<ir::Expr>& indices);
   // Null when the indices are proved to be inside the tensor (and below `valid`, where given).
   ir::Expr inside(ir::BufferId tensor, const std::vector<ir::Expr>& indices, const std::vector<ir::Expr>& valid);

@@ -97,7 +97,7 @@ Status Lower::copy(const Stmt& s, const Copy& c) {
     return copy(s, whole);
   }
   const Buffer src = program().buffer(c.src.buffer), dst = program().buffer(c.dst.buffer);
-  if (dst.scope == Scope::global && dtype_is_packed(dst.dtype)) return packed_copy(c);
+  if (is_packed(program(), c.dst.buffer)) return packed_copy(c);
   const CopyLoop loop = copy_loop(program(), c);
   ElementBounds bounds;
   bounds.buffer = src.scope == Scope::global ? c.src.buffer : dst.scope == Scope::global ? c.dst.buffer : kNoBuffer;
@@ -128,8 +128,7 @@ Status Lower::copy(const Stmt& s, const Copy& c) {
 
 Status Lower::fill(const Stmt&, const Fill& f) {
   const Expr value = simplify(f.value);
-  if (program().buffer(f.dst.buffer).scope == Scope::global && dtype_is_packed(program().buffer(f.dst.buffer).dtype))
-    return packed_fill(f, value);
+  if (is_packed(program(), f.dst.buffer)) return packed_fill(f, value);
   if (program().buffer(f.dst.buffer).scope == Scope::fragment && is_whole(program(), f.dst)) {
     const BufferId regs = fragment_registers(f.dst.buffer);
     group(comment("fill"), [&] {

@@ -1,4 +1,4 @@
-// Writes into tensors whose elements share bytes: each thread packs runs of elements that fill whole bytes, so that every byte
+// Writes into tensors and tiles whose elements share bytes: each thread packs runs of elements that fill whole bytes, so that every byte
 // has one writer; at the end of a row, or of what is written, it keeps the bits of the last byte that are not its own.
 // Reads need nothing special: the text of an element's read says where its bits are.
 #include <fmt/format.h>
@@ -63,7 +63,7 @@ class PackedWrite {
         low_.when(condition, [&] {
           low_.call(Primitive::store_packed,
                     {text_arg(std::to_string(width_)), text_arg(std::to_string(dtype_bits(dtype_))),
-                     address_arg(low_.global_access(dst_.buffer, indices)), registers_arg(registers, first, width_),
+                     address_arg(low_.memory_access(dst_.buffer, indices)), registers_arg(registers, first, width_),
                      value_arg(count(indices.back()))});
         });
       });
@@ -90,6 +90,7 @@ class PackedWrite {
       bool fits = dst_.extents.back() % width_ == 0 && multiple(dst_.offsets.back(), width_) &&
                   b.alignment % (bytes & -bytes) == 0;
       for (size_t d = 0; d + 1 < b.strides.size() && fits; ++d) fits = multiple(b.strides[d], width_);
+      if (b.scope == Scope::shared) fits = fits && low_.shared_vector_width(dst_.buffer) >= width_;
       if (fits) break;
     }
   }

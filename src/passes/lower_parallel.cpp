@@ -167,7 +167,7 @@ bool ElementWise::moves_whole(const Access& access, int64_t width, Scope scope) 
   const VarId last_var = loop_.vars.back();
   const int64_t chunk = std::min<int64_t>(width, 16 / dtype_bytes(b.dtype));
   if (is_late(access.indices)) return false;
-  const bool packed = scope == Scope::global && dtype_is_packed(b.dtype);
+  const bool packed = is_packed(low_.program(), access.buffer);
   if (packed && chunk % dtype_group(b.dtype) != 0) return false;
   // What one access takes; packed elements of 6 bits as words of the size that their bytes are a multiple of.
   const int64_t bytes = packed ? chunk * dtype_bits(b.dtype) / 8 : chunk * dtype_bytes(b.dtype);

@@ -40,6 +40,10 @@ Access Lower::flat_access(BufferId flat, BufferId shape_of, const std::vector<Ex
 int64_t Lower::shared_vector_width(BufferId tile) const {
   const auto found = plan_.shared.find(tile);
   const int size = dtype_bytes(module_.program.buffer(tile).dtype);
+  if (is_packed(module_.program, tile)) {  // rows follow one another without a gap
+    const int64_t row = module_.program.buffer(tile).shape.back()->as_int();
+    return std::min<int64_t>(row & -row, 32);
+  }
   if (found == plan_.shared.end()) return 16 / size;
   return found->second.vector_width(static_cast<int>(found->second.shape().size()) - 1);
 }

@@ -103,6 +103,7 @@ struct KernelPlan {
   std::map<ir::BufferId, FragmentMap> fragments;
   std::map<ir::BufferId, AddressMap> shared;
   std::map<ir::BufferId, std::string> not_placed;  // shared tiles whose layout is not the one asked for, and why
+  std::map<ir::BufferId, std::string> unpacked;    // shared tiles of types of less than a byte that give each element one, and why
   std::map<uint32_t, GemmPlan> gemms;       // by ordinal
   std::map<uint32_t, FragmentMap> loops;    // element-wise loops, by ordinal
   std::map<uint32_t, RingPlan> rings;       // by ordinal

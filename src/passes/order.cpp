@@ -8,6 +8,7 @@
 #include "passes/hints.h"
 #include "passes/layouts.h"
 #include "passes/lower.h"
+#include "passes/packed_tiles.h"
 #include "passes/partial_sums.h"
 #include "passes/persist.h"
 #include "passes/ring.h"
@@ -30,6 +31,8 @@ const std::vector<Pass>& gpu_passes() {
       {"raster", raster, Stage::specialized},
       {"persist", persist, Stage::specialized},
       {"expand", expand, Stage::specialized},
+      {"pack_tiles", pack_tiles, Stage::specialized},
+      {"unpack_operands", unpack_operands, Stage::specialized},
       {"select", select, Stage::specialized},
       {"structure", structure, Stage::specialized},
       {"split_views", split_views, Stage::specialized},

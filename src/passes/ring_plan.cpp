@@ -71,6 +71,14 @@ bool covers(const Program& program, const Region& region) {
   return true;
 }
 
+// Slots lie multiples of 128 bytes apart, which are whole elements but of 6 bits.
+bool slots_hold_elements(const Program& program, BufferId tile) {
+  std::vector<BufferId> all = views_of(program, tile);
+  all.push_back(tile);
+  return tile_bytes(program, tile) % (3 * 128) == 0 ||
+         std::none_of(all.begin(), all.end(), [&](BufferId id) { return dtype_bits(program.buffer(id).dtype) == 6; });
+}
+
 // Empty when the copy may run ahead, else the reason.
 std::string why_not_ahead(const Program& program, const Kernel& kernel, const For& loop, size_t position,
                           const LoopFacts& facts, int64_t min_bytes, std::set<VarId>& lets) {
@@ -79,11 +87,12 @@ std::string why_not_ahead(const Program& program, const Kernel& kernel, const Fo
   const BufferId tile = storage_of(program, copy.dst.buffer);
   if (src.scope != Scope::global || dst.scope != Scope::shared) return "not a copy from global to shared memory";
   if (src.dtype != dst.dtype) return "the copy casts";
-  if (dtype_is_packed(src.dtype)) return "its elements share bytes, and have their own in the tile";
+  if (dtype_is_packed(src.dtype)) return "it cannot move whole bytes";
   if (copy.safe && copy.safe->bits != 0) return "its safe value is not 0";
   if (copy.prefer == CopyPrefer::sync) return "it is asked to be synchronous";
   if (!covers(program, copy.dst)) return "it fills a part of its tile only";
   if (dst.shape.back()->as_int() * dtype_bytes(dst.dtype) % min_bytes != 0) return "rows of its tile are not whole words";
+  if (!slots_hold_elements(program, tile)) return "a slot of its ring is no whole number of its 6-bit elements";
   for (Expr e : copy.src.offsets)
     if (const std::string reason = take_along(program, loop, facts, e, lets); !reason.empty()) return "its place " + reason;
   for (Expr e : copy.valid)
@@ -132,7 +141,7 @@ std::string nested_copies(const For& loop) {
 // What a slot of the tile takes, as it lies in memory: padding included.
 int64_t slot_bytes(const Program& program, const KernelPlan& plan, BufferId tile) {
   const auto map = plan.shared.find(tile);
-  return map == plan.shared.end() ? tile_bytes(program.buffer(tile)) : map->second.stage_stride();
+  return map == plan.shared.end() ? tile_bytes(program, tile) : map->second.stage_stride();
 }
 
 RingPlan plan_loop(const Module& module, const Kernel& kernel, const KernelPlan& kernel_plan, const For& loop,

@@ -24,10 +24,11 @@ bool dtype_is_known(DType type);           // a row of the table
 bool dtype_is_float(DType type);
 bool dtype_is_integer(DType type);         // signed, unsigned or index; not bool
 bool dtype_is_signed(DType type);          // signed or index
-// Bytes of one element where each has bytes of its own: everywhere but in tensors of types of less than a byte.
+// Bytes of one element where each has bytes of its own: everywhere but where elements of less than a byte are packed.
 inline int dtype_bytes(DType type) { return (dtype_bits(type) + 7) / 8; }
 // How many elements side by side fill whole bytes, low bits first: 2 of 4 bits, 4 of 6 bits, else 1. Tensors of types of less
-// than a byte are packed so, each row starting on a byte; all other storage gives each element a byte.
+// than a byte are packed so, each row starting on a byte; some shared tiles too (ir::is_packed); all other storage gives each
+// element a byte.
 int dtype_group(DType type);
 inline bool dtype_is_packed(DType type) { return dtype_group(type) > 1; }
 // The least multiple of the group that is not below `elements`.

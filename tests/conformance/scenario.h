@@ -146,6 +146,7 @@ void add_element_cases(std::vector<Case>& to);
 void add_scalar_cases(std::vector<Case>& to);
 void add_type_cases(std::vector<Case>& to);
 void add_packed_cases(std::vector<Case>& to);
+void add_packed_tile_cases(std::vector<Case>& to);
 void add_index_cases(std::vector<Case>& to);
 void add_reduce_cases(std::vector<Case>& to);
 void add_gemm_cases(std::vector<Case>& to);

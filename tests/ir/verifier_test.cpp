@@ -186,7 +186,7 @@ std::string of_buffer(const std::string& line) {
 
 TEST(Verifier, AViewShowsAllOfATileOfItsScope) {
   EXPECT_EQ(of_buffer("buffer @v shared u16 [128] view @t"), "right");
-  EXPECT_NE(of_buffer("buffer @v shared u16 [64] view @t").find("has 128 bytes, 't' has 256"), std::string::npos);
+  EXPECT_NE(of_buffer("buffer @v shared u16 [64] view @t").find("has 1024 bits, 't' has 2048"), std::string::npos);
   EXPECT_NE(of_buffer("buffer @v shared bool [256] view @t").find("bytes are not bools"), std::string::npos);
   EXPECT_NE(of_buffer("buffer @v fragment f32 [64] view @t").find("views are of shared tiles and fragments"), std::string::npos);
   EXPECT_NE(of_buffer("buffer @v shared f32 [64] view @t\nbuffer @w shared f32 [64] view @v").find("a view of a view"), std::string::npos);
