@@ -139,9 +139,9 @@ enum {
  * bits fill a byte, 4 of 6 bits three. Rows start on a byte: the default stride of a row is rounded up to a multiple of 2 (4)
  * elements, and given ones are such multiples, 1 for the last dim. An argument's data points at the byte of the first
  * element; shapes and strides count elements; one that gives a shape and no strides is compact, and refused where its rows
- * then start inside a byte. Everywhere else an element of such a type has a byte. TF32 is no element
- * type but a mode of gemm (TILERT_GEMM_TF32). fp8 and smaller, and 4-bit integers, are stored, moved, filled, selected,
- * read as other bits and cast; operations on their values are refused.
+ * then start inside a byte. Shared tiles with views of another type are packed, too (tilert_builder_view); of other tiles a
+ * program cannot tell. TF32 is no element type but a mode of gemm (TILERT_GEMM_TF32). fp8 and smaller, and 4-bit integers,
+ * are stored, moved, filled, selected, read as other bits and cast; operations on their values are refused.
  *
  * Width of one element in bits, 0 for a value that is no dtype; its spelling in program text ("bf16"), or "none".
  * Acts: none. */
@@ -399,7 +399,9 @@ TILERT_API tilert_status tilert_builder_annotate_layout(tilert_builder* builder,
  * shared or a fragment, or a view of one; what is written through one is read through the other. Free of a shared tile; a
  * fragment's elements change hands where threads would hold others under the view (tilert_variant_explain lists it).
  * `dtype` 0: that of `tile`. `shape` NULL and `rank` 0: the shape of `tile`, with as many elements in its last dim as have
- * the bytes. Nothing is a view as bool, and elements of less than a byte only change their shape. */
+ * the bytes. Nothing is a view as bool. Elements of less than a byte are side by side in a shared tile that has a view of
+ * another type, or is one: its rows must be whole bytes, and only copies and fills of whole bytes write such elements; of a
+ * fragment they only change their shape. */
 TILERT_API tilert_buffer tilert_builder_view(tilert_builder* builder, tilert_buffer tile, tilert_dtype dtype,
                                              const tilert_expr* shape, uint32_t rank) TILERT_NOEXCEPT;
 

@@ -1,5 +1,4 @@
-// Layout inference: products first, then along loops and reductions until nothing changes, then an even spread for the
-// largest fragment still free, and again.
+// Layout inference: products, then loops and reductions until nothing changes, then the largest free fragment; and again.
 #include "passes/layouts.h"
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include "layout/fragment_builders.h"
 #include "layout/reduce_plan.h"
 #include "passes/element_wise.h"
+#include "passes/packed_tiles.h"
 #include "passes/select.h"
 #include "passes/views.h"
 
@@ -358,31 +358,17 @@ class Inference {
     all.push_back(tile);
     const Buffer& b = program_.buffer(tile);
     const auto row_bytes_of = [&](BufferId id) { return program_.buffer(id).shape.back()->as_int() * dtype_bytes(program_.buffer(id).dtype); };
-    if (std::any_of(all.begin(), all.end(), [&](BufferId id) { return is_packed(program_, id); })) return place_packed(tile, all);
+    const bool packed = std::any_of(all.begin(), all.end(), [&](BufferId id) { return is_packed(program_, id); });
     int64_t row_bytes = 0;
     for (BufferId id : all)
-      if (matrices.count(id)) row_bytes = row_bytes_of(id);
+      if (matrices.count(id) && !packed) row_bytes = row_bytes_of(id);
     const int64_t span = b.layout.kind == TileLayout::swizzle_32 ? 32 : b.layout.kind == TileLayout::swizzle_64 ? 64 : b.layout.kind == TileLayout::swizzle_128 ? 128 : 0;
     if (b.layout.kind == TileLayout::row_major) row_bytes = 0;
-    else if (span != 0 && row_bytes_of(tile) == span) row_bytes = span;
+    else if (span != 0 && row_bytes_of(tile) == span && !packed) row_bytes = span;
     else if (b.layout.kind != TileLayout::automatic)
-      plan_.not_placed[tile] = "its views show row-major bytes: row_major, or a swizzle of as many bytes as its rows have";
+      plan_.not_placed[tile] = packed ? "its elements share bytes, which are row-major" : "its views show row-major bytes: row_major, or a swizzle of as many bytes as its rows have";
     for (BufferId id : all)
-      plan_.shared.emplace(id, swizzled_rows_map(constant_shape(program_.buffer(id)), dtype_bytes(program_.buffer(id).dtype), row_bytes));
-  }
-
-  // Elements that share bytes have row-major places; of those the plan keeps where their bytes lie.
-  void place_packed(BufferId tile, const std::vector<BufferId>& all) {
-    const TileLayout asked = program_.buffer(tile).layout.kind;
-    if (asked != TileLayout::automatic && asked != TileLayout::row_major)
-      plan_.not_placed[tile] = "its elements share bytes, or its views' do, which are row-major";
-    for (BufferId id : all) {
-      std::vector<int64_t> shape = constant_shape(program_.buffer(id));
-      const DType dtype = program_.buffer(id).dtype;
-      const bool packed = is_packed(program_, id);
-      if (packed) shape.back() = shape.back() * dtype_bits(dtype) / 8;
-      plan_.shared.emplace(id, row_major_map(shape, packed ? 1 : dtype_bytes(dtype)));
-    }
+      plan_.shared.emplace(id, is_packed(program_, id) ? packed_bytes_map(program_, id) : swizzled_rows_map(constant_shape(program_.buffer(id)), dtype_bytes(program_.buffer(id).dtype), row_bytes));
   }
 
   std::vector<StmtPtr> gemm_stmts() const {

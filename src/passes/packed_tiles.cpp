@@ -237,6 +237,14 @@ bool has_small_tiles(const Program& program) {
 
 }  // namespace
 
+AddressMap packed_bytes_map(const Program& program, BufferId tile) {
+  const Buffer& b = program.buffer(tile);
+  std::vector<int64_t> shape;
+  for (Expr e : b.shape) shape.push_back(e->as_int());
+  shape.back() = shape.back() * dtype_bits(b.dtype) / 8;
+  return row_major_map(shape, 1);
+}
+
 Result<Module> unpack_operands(Module module, const PassContext&) {
   if (!has_small_tiles(module.program)) return module;
   Unpacker unpacker(module.program);

@@ -16,4 +16,7 @@ Result<Module> unpack_operands(Module module, const PassContext& context);
 // what has no other form in memory on its way, as fast as bytes are. KernelPlan::unpacked says why other tiles are not.
 Result<Module> pack_tiles(Module module, const PassContext& context);
 
+// Where the bytes of a packed tile lie: row-major, as its elements do.
+AddressMap packed_bytes_map(const ir::Program& program, ir::BufferId tile);
+
 }  // namespace tilert::passes
