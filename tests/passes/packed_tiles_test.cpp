@@ -48,7 +48,7 @@ TEST(PackedTiles, ACopyOfWholeBytesRunsAheadAsBytes) {
   const Module module = lowered(program("128", kRing), "sm_80");
   EXPECT_GT(count(module.program.kernels[0].body, Primitive::cp_async), 0);
   EXPECT_EQ(module.plans[0].copies.at(10).bytes, 16);
-  EXPECT_EQ(module.plans[0].shared_bytes, 2 * 16 * 64 / 2);
+  EXPECT_EQ(module.plans[0].shared_bytes, 2 * 16 * 64 / 2 + 16 * 64 * 2);  // two slots, and the f16 tile
 }
 
 TEST(PackedTiles, ATileThatIsWrittenInPartsOfBytesKeepsAByteForEachElement) {
@@ -76,7 +76,7 @@ TEST(PackedTiles, AProductOfAStreamedTileReadsItUnpackedInItsOwnType) {
 
 TEST(PackedTiles, EveryStageMeansTheSame) {
   const char kBytes[] = "buffer @o shared u8 [16, 32] view @t\nbuffer @r fragment f32 [16]\n";
-  const std::string turned = "13: parallel (%i : 16, %j : 32) { 14: let %b = load @o[%i, %j] 15: store @o[%i, %j] = bit_xor(%b, u8(255)) } "
+  const std::string turned = "13: parallel (%i : 16, %j : 32) { 14: let %b = load @o[%i, %j] 15: store @o[%i, %j] = xor(%b, u8(255)) } "
                              "16: fill @t[2:3, 8:8] = i4(1) 17: copy @t[0:16, 0:64] -> @f[0:16, 0:64] 18: copy @f[0:16, 0:64] -> @Z[0:16, 0:64] "
                              "19: alloc @r 20: reduce sum @t[0:16, 0:64] -> @r[0:16] dim 1 21: copy @r[0:16] -> @Z[16:16, 3:1]";
   const std::string texts[] = {program("128", kRing), program("127", kRing), program("96", "9: for serial %k = 0 to 2 { " + kWidened),
