@@ -311,7 +311,7 @@ enum {
                                 * independent: none waits for another, and there is no grid_sync */
   TILERT_GRID_NO_CONTRACT = 2, /* multiply-add is fused only by fma(), also inside parallel */
   TILERT_GRID_FIXED_ORDER = 4, /* reduction_order = fixed: an element's bits do not depend on dynamic dims */
-  TILERT_GRID_FAST_MATH = 8    /* refused by this version */
+  TILERT_GRID_FAST_MATH = 8    /* every value of the kernel as tilert_builder_fast makes it */
 };
 
 /* Opens a kernel; `block` receives grid->rank block indices (dtype index). Scopes are begin/end pairs; they nest, and
@@ -521,6 +521,17 @@ TILERT_API tilert_expr tilert_builder_cast_stochastic(tilert_builder* builder, t
 /* The bits of x read as dtype, of the same width. */
 TILERT_API tilert_expr tilert_builder_reinterpret(tilert_builder* builder, tilert_dtype dtype,
                                                   tilert_expr x) TILERT_NOEXCEPT;
+
+/* x computed by fast forms: every div, sqrt, rsqrt, exp, exp2, log, log2, sin, cos, tanh and sigmoid on f32, f16 and bf16 in x,
+ * down to values that were bound (let, load, a variable), may be the target's approximation. GPUs take theirs; CPUs and the
+ * interpreter compute exactly. All else in x stays as it is: pow, erf, f64, integers; nothing is reordered or fused by it.
+ * Errors are at most, in ulp of f32 at the exact result (16-bit results are rounded once more): div, sqrt and exp2 2, rsqrt 3,
+ * exp 3 + 1.18 |x|, sigmoid 8 + 2.4 |x|, log 4 and 2^-21 beside, log2 2 and 2^-22 beside, tanh 8192 (2^-11 of the result); of sin
+ * and cos 2^-20 up to |x| = 2^20, any number in [-1, 1] beyond. A subnormal f32 may count as a zero of its sign, as argument and
+ * as result; a result within its error of f32's end may be infinite. NaN comes where the exact operation gives NaN; where an
+ * infinite or zero argument makes an infinity or a zero, it does so here, with its sign. A literal stays a literal. For all of
+ * a kernel: TILERT_GRID_FAST_MATH. Part of the program's text and keys. Acts: none. */
+TILERT_API tilert_expr tilert_builder_fast(tilert_builder* builder, tilert_expr x) TILERT_NOEXCEPT;
 
 /* Numbers that belong to no builder: what tilert_builder_op, _cast and _reinterpret make of literals and constants, for
  * bindings in which numbers meet before a builder is known. A failure here is one that the same call in a builder reports,

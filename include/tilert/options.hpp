@@ -107,6 +107,7 @@ struct Hints {
     return *this;
   }
   Hints& no_contract() { return flags |= TILERT_GRID_NO_CONTRACT, *this; }
+  Hints& fast_math() { return flags |= TILERT_GRID_FAST_MATH, *this; }  // every value of the kernel as tl::fast makes it
   // The grid's points are tiles, over which as many blocks loop as fit; only the first ones, where `count` says how many.
   Hints& persistent() { return flags |= TILERT_GRID_PERSISTENT, *this; }
   Hints& persistent(const Tile& count) { return tile_count = count.tensor(), persistent(); }

@@ -334,6 +334,9 @@ inline Expr reinterpret(DType dtype, const Expr& a) {
   return {a.builder(), tilert_builder_reinterpret(a.builder(), static_cast<tilert_dtype>(dtype), a.in(a.builder()))};
 }
 
+// The operations of `a` as the target's approximations where it has them: tilert_builder_fast says within which bounds.
+inline Expr fast(const Expr& a) { return a.builder() ? Expr(a.builder(), tilert_builder_fast(a.builder(), a.in(a.builder()))) : a; }
+
 // A reduction's operation; max and min are also functions of two values.
 struct ReduceOp {
   tilert_reduce_op op;

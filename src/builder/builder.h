@@ -62,6 +62,7 @@ class Builder {
   tilert_expr cast(tilert_dtype dtype, tilert_expr x, uint32_t flags);
   tilert_expr cast_stochastic(tilert_dtype dtype, tilert_expr x, tilert_expr random, uint32_t flags);  // rounding.cpp
   tilert_expr reinterpret(tilert_dtype dtype, tilert_expr x);
+  tilert_expr fast(tilert_expr x);
   Code random(tilert_random form, tilert_expr seed, tilert_expr counter, tilert_expr stream, tilert_expr* values);  // random.cpp
   tilert_dtype dtype_of(tilert_expr x);
   // A number as a value of this builder, and a value of constants only as a number (literals.cpp).
@@ -353,6 +354,7 @@ class Builder {
   Ranges ranges_;
   ir::Kernel kernel_;  // the open one
   bool contract_ = true;
+  bool fast_ = false;  // all of the open kernel, whatever its expressions were made for
   uint32_t next_scope_ = 1;
   uint32_t jumps_ = 0;  // in the open kernel
   uint32_t next_ordinal_ = 1;

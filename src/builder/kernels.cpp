@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "builder/builder.h"
+#include "ir/fast.h"
 #include "ir/visit.h"
 #include "target/target.h"
 
@@ -76,8 +77,8 @@ Status Builder::do_begin_kernel(const tilert_grid& grid, std::span<const tilert_
   if (!persistent && !is_none(grid.tile_count))
     return make_error(Code::kInvalidArgument, "a tile count belongs to a persistent grid: give TILERT_GRID_PERSISTENT too");
   if (grid.flags & TILERT_GRID_FIXED_ORDER) return refuse(Refusal::fixed_order_);
-  if (grid.flags & TILERT_GRID_FAST_MATH) return refuse(Refusal::fast_math_);
   contract_ = !(grid.flags & TILERT_GRID_NO_CONTRACT);
+  fast_ = (grid.flags & TILERT_GRID_FAST_MATH) != 0;
   kernel_ = {};
   kernel_.persistent = persistent;
   if (!is_none(grid.tile_count)) {
@@ -137,6 +138,7 @@ Code Builder::end_kernel() {
   return run("end of kernel", [&]() -> Status {
     TILERT_TRY(close(ScopeKind::kernel));
     kernel_.body = std::move(top().body);
+    if (fast_) kernel_.body = ir::map_block_exprs(kernel_.body, [&](ir::Expr e) { return ir::as_fast(*program_->arena, e); });
     scopes_.pop_back();
     jumps_ = 0;
     program_->kernels.push_back(std::move(kernel_));

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "builder/builder.h"
+#include "ir/fast.h"
 #include "support/small_float.h"
 
 namespace tilert::builder {
@@ -337,6 +338,14 @@ tilert_expr Builder::cast(tilert_dtype dtype, tilert_expr x, uint32_t flags) {
     }
     ir::Arena& arena = *program_->arena;
     return add_expr(flags ? arena.cast_nonsat(found.expr, to) : arena.cast(found.expr, to), found.life);
+  });
+}
+
+// A literal has no type yet, and what it is folded from is exact.
+tilert_expr Builder::fast(tilert_expr x) {
+  return make<tilert_expr>("fast", [&]() -> Result<tilert_expr> {
+    TILERT_ASSIGN(const Value found, value(x, "the value"));
+    return found.expr ? add_expr(ir::as_fast(*program_->arena, found.expr), found.life) : add_value(found);
   });
 }
 

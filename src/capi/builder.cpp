@@ -154,6 +154,9 @@ tilert_expr tilert_builder_cast_stochastic(tilert_builder* handle, tilert_dtype 
                                            uint32_t flags) noexcept {
   return on(handle, tilert_expr{}, [&](Builder& b) { return b.cast_stochastic(dtype, x, random, flags); });
 }
+tilert_expr tilert_builder_fast(tilert_builder* handle, tilert_expr x) noexcept {
+  return on(handle, tilert_expr{}, [&](Builder& b) { return b.fast(x); });
+}
 tilert_expr tilert_builder_reinterpret(tilert_builder* handle, tilert_dtype dtype, tilert_expr x) noexcept {
   return on(handle, tilert_expr{}, [&](Builder& b) { return b.reinterpret(dtype, x); });
 }

@@ -53,7 +53,7 @@ void cut(std::string_view file, Library& library) {
 
 Library build() {
   Library library;
-  for (const char* name : {"types.cuh", "math.cuh", "wide.cuh", "small.cuh", "memory.cuh", "packed.cuh", "matrix.cuh", "hopper.cuh", "products.cuh",
+  for (const char* name : {"types.cuh", "math.cuh", "fast.cuh", "wide.cuh", "small.cuh", "memory.cuh", "packed.cuh", "matrix.cuh", "hopper.cuh", "products.cuh",
                            "sync.cuh", "copies.cuh", "atomic.cuh", "report.cuh"})
     for (const auto& file : device_files::kFiles)
       if (file.name == name) cut(file.text, library);

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "codegen/llvm_convert.h"
+#include "ir/fast.h"
 
 namespace tilert::codegen {
 
@@ -63,6 +64,7 @@ std::string LlvmValues::call(const std::string& intrinsic, DType d, int lanes, s
 }
 
 std::string LlvmValues::operation(Op op, DType from, DType to, int lanes, std::span<const std::string> v, bool tame) {
+  op = ir::exact_op(op);  // CPUs have no approximations worth their error
   switch (op) {
     case Op::select:
       return t_.let("select {} {}, {} {}, {} {}", vector_type(lanes, "i1"), v[0], vec(to, lanes), v[1], vec(to, lanes), v[2]);

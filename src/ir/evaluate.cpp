@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "ir/evaluate_types.h"
+#include "ir/fast.h"
 #include "ir/philox.h"
 
 namespace tilert::ir {
@@ -201,6 +202,7 @@ ScalarFunction float_sign_function(Op op, DType dtype) {
 }  // namespace
 
 ScalarFunction scalar_function(Op op, DType operand, DType result) {
+  op = exact_op(op);
   constexpr ScalarFunction none = nullptr;
   switch (op) {
     case Op::select: return &selected;

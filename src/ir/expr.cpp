@@ -143,6 +143,7 @@ bool well_typed(Op op, std::span<const Expr> operands) {
     case TypeRule::same:
     case TypeRule::number: return all(0) && first != DType::boolean;
     case TypeRule::floats: return all(0) && dtype_is_float(first);
+    case TypeRule::singles: return all(0) && dtype_is_float(first) && dtype_bits(first) <= 32;
     case TypeRule::integers: return all(0) && !dtype_is_float(first) && (first != DType::boolean || op == Op::bit_and ||
                                                                          op == Op::bit_or || op == Op::bit_xor);
     case TypeRule::compare: return all(0);

@@ -18,7 +18,7 @@ enum class Op : uint8_t {
 #include "ir/ops.def"
 #undef TILERT_OP
 };
-enum class TypeRule : uint8_t { leaf, same, number, floats, integers, compare, test, logic, choose, convert };
+enum class TypeRule : uint8_t { leaf, same, number, floats, singles, integers, compare, test, logic, choose, convert };
 
 struct OpRow {
   Op op;

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "codegen/configuration.h"
 #include "codegen/generated.h"
 #include "codegen/llvm_text.h"
+#include "ir/fast.h"
 #include "ir/printer.h"
 #include "ir/visit.h"
 #include "ir/words.h"
@@ -167,6 +169,21 @@ json loops(const Program& program, const ir::Kernel& kernel) {
   return out;
 }
 
+// Statements with fast forms, and which these are.
+json fast_forms(const ir::Kernel& kernel) {
+  json out = json::array();
+  for_each_stmt(kernel.body, [&](const Stmt& s) {
+    std::set<std::string> forms;
+    for_each_expr(s, [&](Expr e) {
+      for_each_node(e, [&](Expr node) {
+        if (is_fast(node->op)) forms.insert(op_row(exact_op(node->op)).text);
+      });
+    });
+    if (!forms.empty()) out.push_back({{"operation", s.ordinal}, {"forms", forms}});
+  });
+  return out;
+}
+
 json grid(const Program& program, const ir::Kernel& kernel) {
   json out = json::array();
   for (Expr e : kernel.grid) out.push_back(print_expr(program, e));
@@ -229,6 +246,7 @@ Result<json> explain_gpu(const passes::Module& module, const passes::PassContext
       if (const auto map = plan.shared.find(id); map != plan.shared.end()) one["tiles"].push_back(shared_tile(program, id, map->second, plan));
     one["shared_map"] = shared_map(lowered.program, program, lowered.program.kernels[k], plan);
     one["loops"] = loops(program, program.kernels[k]);
+    one["approximate"] = fast_forms(program.kernels[k]);
   }
   for (size_t k = program.kernels.size(); k < lowered.plans.size(); ++k) {  // what passes added
     json& one = out["kernels"][k];
@@ -257,6 +275,7 @@ Result<json> explain_cpu(const passes::Module& module, const passes::PassContext
       one["scratch_map"].push_back({{"name", named ? buffer_name(program, id) : b.name}, {"offset", offset}, {"bytes", bytes}, {"of_the_program", named}});
     }
     one["loops"] = loops(program, program.kernels[k]);
+    one["exact"] = fast_forms(program.kernels[k]);
   }
   return out;
 }

@@ -75,6 +75,12 @@ std::string loop(const json& l) {
   return out;
 }
 
+std::string forms(const json& f) {
+  std::string list;
+  for (const json& one : f["forms"]) list += (list.empty() ? "" : ", ") + plain(one);
+  return fmt::format("{}: {}", operation(f), list);
+}
+
 std::string place(const json& m) {
   const auto slots = m.find("slots");
   const bool ring = slots != m.end() && slots->get<int64_t>() > 1;
@@ -145,6 +151,8 @@ void kernel(std::string& out, const json& k) {
   section(out, k, "pipelines", "pipelines", pipeline);
   section(out, k, "loops", "work of pipelined loops", loop);
   section(out, k, "copies", "copies", copy);
+  section(out, k, "approximate", "fast forms, taken from the target's approximations", forms);
+  section(out, k, "exact", "fast forms, computed exactly on this target", forms);
   section(out, k, "conversions", "fragments that change hands", conversion);
   section(out, k, "notes", "notes", plain);
   section(out, k, "shared_map", "shared memory: offset, bytes", place);

@@ -97,13 +97,14 @@ struct Fuzzer {
   }
   void values() {
     tilert_expr operands[3] = {expr(), expr(), expr()};
-    switch (below(8)) {
+    switch (below(9)) {
       case 0: return add(exprs, kit.b.dim_value(pick(dims)));
       case 1: return add(exprs, kit.b.scalar_value(pick(scalars)));
       case 2: return add(exprs, kit.b.cast(dtype(), expr(), static_cast<uint32_t>(below(2))));
       case 3: return add(exprs, kit.b.reinterpret(dtype(), expr()));
       case 4: return add(exprs, kit.b.constant(dtype(), random()));
       case 5: return add(exprs, kit.b.let(expr()));
+      case 6: return add(exprs, kit.b.fast(expr()));
       default: return add(exprs, kit.b.op(1 + number(47), operands, static_cast<uint32_t>(below(4))));
     }
   }

@@ -207,6 +207,23 @@ TEST(Explain, APersistentKernelSaysInWhichOrderItsTilesComeAndWhoCountsOrPlansTh
   EXPECT_NE(kernels[1]["name"], "");
 }
 
+TEST(Explain, FastFormsAreNamedWithTheirPlaceAndWhetherTheyAreTaken) {
+  tl::Builder b("fast");
+  auto x = b.inout("x", tl::f32, {64});
+  uint32_t line = 0;
+  b.grid({1}, [&](tl::Index) {
+    line = __LINE__ + 1;
+    b.parallel({64}, [&](tl::Index i) { x(i) = tl::fast(tl::exp(x(i)) / tl::sqrt(x(i))) + tl::log(x(i)); });
+  });
+  const tl::Program program = b.finish();
+  const json kernel = json::parse(explained(program, "sm_80", TILERT_EXPLAIN_JSON))["kernels"][0];
+  ASSERT_EQ(kernel["approximate"].size(), 1u);
+  EXPECT_EQ(kernel["approximate"][0]["forms"], json({"div", "exp", "sqrt"}));
+  EXPECT_THAT(kernel["approximate"][0]["where"].get<std::string>(), HasSubstr(":" + std::to_string(line)));
+  EXPECT_THAT(explained(program, "sm_80", TILERT_EXPLAIN_TEXT), AllOf(HasSubstr("fast forms, taken"), HasSubstr(": div, exp, sqrt")));
+  EXPECT_THAT(explained(program, "cpu", TILERT_EXPLAIN_TEXT), HasSubstr("fast forms, computed exactly"));
+}
+
 TEST(Explain, ACpuSaysWhereItsTilesLieAndThatItsBlocksRunOnOneThread) {
   EXPECT_THAT(explained(hinted(tl::threads(128)), "cpu:x86-64-v3", TILERT_EXPLAIN_TEXT),
               AllOf(HasSubstr("vectors of 8 elements"), HasSubstr("one thread of a CPU runs the whole block"), HasSubstr("sum"), HasSubstr("scratch: offset, bytes")));

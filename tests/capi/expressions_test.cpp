@@ -56,6 +56,76 @@ TEST(Expressions, TooDeepAChainIsRefusedWithTheWayOut) {
   EXPECT_TRUE(chain(5000, 50));
 }
 
+// The text after "store", of the program's one store.
+std::string stored(const tl::Result<tl::Program>& program) {
+  if (!program) return program.error().text();
+  const std::string text = program->text().value();
+  const size_t at = text.find("store @");
+  return text.substr(at, text.find('\n', at) - at);
+}
+
+TEST(FastMath, TakesEveryOperationThatHasAFastFormDownToWhatWasBound) {
+  const auto body = [](tl::Builder& b, tl::Expr x) {
+    const tl::Expr bound = b.let(tl::exp(x));
+    return tl::fast(tl::exp2(bound / x) + tl::pow(x, tl::sqrt(x)) - tl::sigmoid(tl::erf(x)) * 2.f) + tl::tanh(x) / 3.f;
+  };
+  const auto program = of_one(body);
+  const std::string text = stored(program);
+  for (const char* fast : {"fast_exp2(fast_div(", "pow(%", "fast_sqrt(", "fast_sigmoid(erf(", "div(tanh("}) EXPECT_THAT(text, HasSubstr(fast));
+  EXPECT_EQ(text.find("fast_div(tanh"), text.npos);
+  EXPECT_THAT(program->text().value(), HasSubstr(" = exp("));  // what was bound before
+}
+
+TEST(FastMath, LeavesDoublesIntegersAndLiteralsAsTheyAre) {
+  const std::string doubles = stored(of_one([](tl::Builder&, tl::Expr x) {
+    return tl::cast(tl::f32, tl::fast(tl::exp(tl::cast(tl::f64, x)) / 3.0)) + tl::fast(tl::Expr(2.f));
+  }));
+  EXPECT_EQ(doubles.find("fast_"), doubles.npos) << doubles;
+  const std::string integers = stored(of_one([](tl::Builder&, tl::Expr x) { return tl::cast(tl::f32, tl::fast(tl::cast(tl::i32, x) / 3)); }));
+  EXPECT_EQ(integers.find("fast_"), integers.npos) << integers;
+  const std::string halves = stored(of_one([](tl::Builder&, tl::Expr x) { return tl::cast(tl::f32, tl::fast(tl::exp(tl::cast(tl::f16, x)))); }));
+  EXPECT_THAT(halves, HasSubstr("fast_exp(cast<f16>"));
+}
+
+// Of a kernel: all of it, and of that kernel alone.
+TEST(FastMath, OfAKernelIsThatOfEachOfItsOperations) {
+  const auto made = [](bool whole) {
+    tl::Builder b("p");
+    auto x = b.inout("x", tl::f32, {4});
+    for (int kernel = 0; kernel < 2; ++kernel)
+      b.grid({1}, whole && kernel == 0 ? tl::Hints().fast_math() : tl::Hints(), [&](tl::Index) {
+        const tl::Expr e = tl::log(b.let(x(0))) / x(1);
+        b.if_(tl::sqrt(x(1)) > 2, [&] { x(2) = whole || kernel == 1 ? e : tl::fast(e); });
+      });
+    return b.finish();
+  };
+  const std::string whole = made(true).text().value(), each = made(false).text().value();
+  const size_t second = whole.find("kernel \"p_1\"");
+  ASSERT_NE(second, whole.npos);
+  EXPECT_EQ(whole.find("fast_", second), whole.npos);
+  EXPECT_THAT(whole.substr(0, second), HasSubstr("fast_div(fast_log("));
+  EXPECT_THAT(whole.substr(0, second), HasSubstr("fast_sqrt("));
+  EXPECT_THAT(each.substr(0, each.find("kernel \"p_1\"")), HasSubstr("fast_div(fast_log("));
+}
+
+TEST(FastMath, IsReadBackFromTextAndPartOfTheKey) {
+  const auto of = [](bool fast) { return of_one([=](tl::Builder&, tl::Expr x) { return fast ? tl::fast(1.f / x) : 1.f / x; }); };
+  const auto plain = of(false), fast = of(true);
+  const std::string text = fast->text().value();
+  const auto again = tl::Program::parse(text);
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again->text().value(), text);
+  const tl::Context context = *tl::Context::create();
+  const auto key = [&](const tl::Program& program, const char* target) {
+    return std::string(context.kernel(program, target).variant(0).info().request_key);
+  };
+  for (const char* target : {"sm_90a", "cpu"})
+    EXPECT_NE(key(*plain, target), key(*fast, target)) << target;
+  std::string wrong = text;  // no fast form of f64
+  for (size_t at; (at = wrong.find("f32")) != wrong.npos;) wrong.replace(at, 3, "f64");
+  EXPECT_FALSE(tl::Program::parse(wrong));
+}
+
 #ifdef TILERT_HAVE_LLVM
 
 // On a thread with the stack that musl and many pools give.

@@ -12,6 +12,10 @@ static std::string text_of(Real value) {
   return text;
 }
 
+static bool is_other(const Want& want, Real got) {
+  return std::isnan(want.other) ? std::isnan(got) : want.other == got || std::fabs(got - want.other) <= want.tolerance;
+}
+
 void compare(const Argument& argument, size_t index, const Bytes& before, const Bytes& after, Outcome& out) {
   size_t wrong = 0;
   std::string first;
@@ -27,6 +31,8 @@ void compare(const Argument& argument, size_t index, const Bytes& before, const 
       right = as_before;
     } else if (poison || (argument.dtype == tl::boolean && bits > 1)) {
       right = false;  // never written, or written with what is no bool
+    } else if (want.either && is_other(want, got)) {
+      right = true;
     } else if (std::isnan(want.value)) {
       right = std::isnan(got);
     } else if (want.value == got) {

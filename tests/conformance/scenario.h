@@ -19,6 +19,8 @@ struct Want {
   Real tolerance = 0;
   bool untouched = false;
   bool sign = false;  // of a zero: -0 is not +0
+  bool either = false;  // or `other`, within the same tolerance
+  Real other = 0;
 };
 
 // An argument of a launch. `data` is storage order; outputs are poisoned before the launch, inputs must keep their bytes.
@@ -144,6 +146,7 @@ void add_copy_cases(std::vector<Case>& to);
 void add_region_cases(std::vector<Case>& to);
 void add_element_cases(std::vector<Case>& to);
 void add_scalar_cases(std::vector<Case>& to);
+void add_fast_cases(std::vector<Case>& to);
 void add_type_cases(std::vector<Case>& to);
 void add_packed_cases(std::vector<Case>& to);
 void add_packed_tile_cases(std::vector<Case>& to);

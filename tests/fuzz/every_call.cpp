@@ -228,7 +228,10 @@ void EveryCall::number() {
   TILERT_CALL(tilert_number_reinterpret, dtype(), n, &out);
 }
 
-void EveryCall::let() { keep(TILERT_CALL(tilert_builder_let, b_, value(in_.below(4) ? number_dtype() : TILERT_BOOL))); }
+void EveryCall::let() {
+  const tilert_expr x = value(in_.below(4) ? number_dtype() : TILERT_BOOL);
+  keep(TILERT_CALL(tilert_builder_let, b_, TILERT_CALL(tilert_builder_fast, b_, x)));
+}
 
 void EveryCall::random() {
   tilert_expr out[4] = {};

@@ -141,6 +141,10 @@ Expr Generator::elementary_of(Expr x) {
   const auto number = [&](double v) { return arena().number(dtype, v); };
   const auto clamped = [&](Expr e, double limit) { return op(Op::min, op(Op::max, e, number(-limit)), number(limit)); };
   const Expr positive = op(Op::max, op(Op::abs, x), number(0.25));
+  if (dtype_bits(dtype) <= 32 && dice_.chance(15)) {  // the fast forms that are within what the judge grants any function
+    const Op form = dice_.of({Op::fast_exp2, Op::fast_sqrt, Op::fast_div});
+    return form == Op::fast_div ? op(form, x, positive) : op(form, form == Op::fast_exp2 ? clamped(x, 8) : positive);
+  }
   switch (dice_.below(6)) {
     case 0: return op(dice_.of({Op::exp, Op::exp2}), clamped(x, 8));
     case 1: return op(dice_.of({Op::log, Op::log2, Op::rsqrt, Op::sqrt}), positive);

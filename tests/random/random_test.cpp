@@ -140,7 +140,7 @@ TEST(Generator, CoversTheLanguage) {
                            "op mod index",       "op isnan bf16",
                            "op cast f32 -> i32", "op bits f32",
                            "op exp f32",         "op erf f16",
-                           "op pow bf16",        "parameters that share another's memory",
+                           "op pow bf16", "op fast_div f32", "parameters that share another's memory",
                            "statement while",    "statement fold",
                            "statement scan",     "scan in place",
                            "statement pick",     "statement sort",

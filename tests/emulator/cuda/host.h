@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "emulator/cuda/approx.h"
 #include "emulator/cuda/operand.h"
 #include "emulator/cuda/primitives.h"
 

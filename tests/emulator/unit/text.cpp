@@ -138,7 +138,7 @@ std::string place_in(const KernelText& text, int line) {
 
 std::vector<Part> device_parts() {
   std::vector<Part> out;
-  for (const char* name : {"types.cuh", "math.cuh", "wide.cuh", "small.cuh", "memory.cuh", "packed.cuh", "matrix.cuh", "hopper.cuh", "products.cuh",
+  for (const char* name : {"types.cuh", "math.cuh", "fast.cuh", "wide.cuh", "small.cuh", "memory.cuh", "packed.cuh", "matrix.cuh", "hopper.cuh", "products.cuh",
                            "sync.cuh", "copies.cuh", "atomic.cuh", "report.cuh"})
     for (Part& part : cut(file(name))) out.push_back(std::move(part));
   return out;
@@ -146,7 +146,7 @@ std::vector<Part> device_parts() {
 
 std::vector<Part> twin_parts() {
   std::vector<Part> out;
-  for (const char* name : {"twins.cuh", "twins_matrix.cuh", "twins_products.cuh", "twins_sync.cuh", "twins_copies.cuh"})
+  for (const char* name : {"twins.cuh", "twins_fast.cuh", "twins_matrix.cuh", "twins_products.cuh", "twins_sync.cuh", "twins_copies.cuh"})
     for (Part& part : cut(file(name))) out.push_back(std::move(part));
   return out;
 }
