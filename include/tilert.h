@@ -177,6 +177,9 @@ typedef struct tilert_buffer {
 typedef struct tilert_expr {
   uint32_t serial, index;
 } tilert_expr; /* a scalar value */
+typedef struct tilert_function {
+  uint32_t serial, index;
+} tilert_function; /* a device function */
 
 /* ---- Builder: life --------------------------------------------------------------------------- */
 
@@ -934,6 +937,63 @@ typedef struct tilert_inline_source {
 TILERT_API tilert_status tilert_builder_inline_source(tilert_builder* builder,
                                                       const tilert_inline_source* source) TILERT_NOEXCEPT;
 
+/* A device function: a function of one's own, in text, that statements of the program's kernels call. Declared once, between
+ * kernels or inside one; the same declaration again gives the same function, another of the same name is an error. `texts` has
+ * one text for each language of the targets that the program is compiled for: definitions alone, of `name` and of whatever it
+ * needs. What a text defines is its own: two functions' texts do not meet, nor do they meet ours, and a module has each once.
+ * "cuda": C++ with __device__ functions, which sees the primitives and types of device/cuda (tl_f16, tl_bf16, ...) and names no
+ * file. "llvm": definitions of functions, constants and types in LLVM IR, and declarations of intrinsics, without targets,
+ * attribute groups and metadata; its signature must be the declared one. Compiling for a target without a text is
+ * TILERT_UNSUPPORTED and names the function.
+ *
+ * By value: bool, integers of 8 bits and more, f16, bf16, f32 and f64, in C++ as bool, tl_i8 ... tl_u64 (int, long long),
+ * tl_f16, tl_bf16, float and double, in LLVM IR as i1, i8 ... i64, half, bfloat, float and double. By pointer: the address of
+ * an element of a tensor, of a shared tile, or of a var or local (not of f16, bf16 and narrower floats), of any dtype of whole
+ * bytes; in C++ `const T*` or `T*`, in LLVM IR ptr.
+ *
+ * What it may do: it reads and writes memory through its pointers alone, in the buffers that they point into: in a tensor by
+ * its strides, in a local array in order, in a shared tile (whose layout is the compiler's, unless annotated) the one element.
+ * It keeps no state, gives the same value for the same operands and memory, and returns. It does not synchronize, vote or
+ * shuffle: it may run in one thread, or alike in several. No bounds are checked beyond those of the operands. */
+typedef int32_t tilert_passing;
+enum {
+  TILERT_BY_VALUE = 0,
+  TILERT_BY_READ_POINTER = 1,
+  TILERT_BY_WRITE_POINTER = 2, /* what was there is not read: an output will do, a var need not have a value */
+  TILERT_BY_UPDATE_POINTER = 3
+};
+typedef struct tilert_function_parameter {
+  tilert_dtype dtype;
+  tilert_passing passing;
+} tilert_function_parameter;
+typedef struct tilert_source_text {
+  const char *language, *text;
+} tilert_source_text;
+typedef struct tilert_device_function {
+  uint32_t struct_size;
+  tilert_dtype result; /* 0: it gives no value */
+  const char* name;    /* an identifier that does not start with tl_; part of the key */
+  const tilert_function_parameter* parameters;
+  const tilert_source_text* texts;
+  uint32_t parameter_count; /* at most 64 */
+  uint32_t text_count;
+} tilert_device_function;
+TILERT_API tilert_function tilert_builder_device_function(tilert_builder* builder,
+                                                          const tilert_device_function* function) TILERT_NOEXCEPT;
+
+/* Calls it, at this place in the order of the block's statements: inside parallel and begin_threads once a point, elsewhere
+ * once a block. `operands` has one for each parameter: a value of its dtype (literals adopt it, an index becomes an int64), or a
+ * place, one element. `result`, where it is not NULL, gets what the function gives, known from here on as of a let. A place
+ * outside its tensor (an edge) means no call, and the result 0. The interpreter refuses the program; it needs
+ * TILERT_ALLOW_SOURCE. Errors: TILERT_INVALID_ARGUMENT for another number of operands than it takes, TILERT_INVALID_PROGRAM for
+ * another dtype, an input that it writes, an output that it reads, an element of a fragment. */
+typedef struct tilert_operand {
+  tilert_expr value;          /* by value */
+  const tilert_region* place; /* by pointer; else NULL */
+} tilert_operand;
+TILERT_API tilert_status tilert_builder_call_device(tilert_builder* builder, tilert_function function, const tilert_operand* operands,
+                                                    uint32_t count, tilert_expr* result) TILERT_NOEXCEPT;
+
 /* ---- Programs -------------------------------------------------------------------------------- */
 
 /* A frozen program, immutable, read by any number of threads. */
@@ -941,7 +1001,7 @@ TILERT_API void tilert_program_retain(tilert_program* program) TILERT_NOEXCEPT;
 TILERT_API void tilert_program_release(tilert_program* program) TILERT_NOEXCEPT;
 
 /* Reads program text (.tir), `size` bytes. `name` stands for the file in messages; NULL: "program". Holds no lock.
- * flags: TILERT_ALLOW_SOURCE lets a text hold inline source and source kernels, which are code; without it they are
+ * flags: TILERT_ALLOW_SOURCE lets a text hold inline source, device functions and source kernels, which are code; without it they are
  * TILERT_SOURCE_REFUSED. Other errors: TILERT_INVALID_PROGRAM with name and line, TILERT_UNSUPPORTED. Acts: none. */
 enum { TILERT_ALLOW_SOURCE = 1 };
 TILERT_API tilert_status tilert_program_parse(const char* text, size_t size, const char* name, uint32_t flags,

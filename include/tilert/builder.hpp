@@ -9,15 +9,15 @@
 #include <utility>
 #include <vector>
 
+#include "tilert/functions.hpp"
 #include "tilert/host.hpp"
 #include "tilert/options.hpp"
-#include "tilert/threads.hpp"
 #include "tilert/values.hpp"
 
 namespace tl {
 
 // Builds one program. The first error sticks and is reported by finish; no call before it throws.
-class Builder : public detail::ThreadCalls {
+class Builder : public detail::FunctionCalls {
  public:
   explicit Builder(const char* name = nullptr) { tilert_builder_create(name, &raw_); }
   Builder(const Builder&) = delete;

@@ -60,6 +60,11 @@ class Checker {
                                        nearest(n.to, *s, out);
                                        return true;
                                      },
+                                     [&](CallDevice& n) {
+                                       for (DeviceOperand& operand : n.operands)
+                                         if (operand.passing != Passing::value) nearest(operand.at, *s, out);
+                                       return true;
+                                     },
                                      [&](Copy& n) { return regions({&n.src, &n.dst}, *s, out); },
                                      [&](Fill& n) { return regions({&n.dst}, *s, out); },
                                      [&](Gemm& n) { return regions({&n.a, &n.b, &n.c}, *s, out); },

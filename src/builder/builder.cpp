@@ -27,6 +27,7 @@ const char* id_kind_name(IdKind kind) {
     case IdKind::scalar: return "a scalar parameter";
     case IdKind::buffer: return "a buffer";
     case IdKind::expr: return "a value";
+    case IdKind::function: return "a device function";
   }
   return "nothing known";
 }

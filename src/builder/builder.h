@@ -103,11 +103,13 @@ class Builder {
   Code commit_copies();
   Code wait_copies(uint32_t pending);
 
-  // Single elements and source text (memory.cpp)
+  // Single elements and source text (memory.cpp); device functions (functions.cpp), `result` null: nobody asks
   tilert_expr let(tilert_expr value);
   tilert_expr load(const tilert_region* element);
   Code store(const tilert_region* element, tilert_expr value);
   Code inline_source(const tilert_inline_source& source);
+  tilert_function device_function(const tilert_device_function& function);
+  Code call_device(tilert_function function, const tilert_operand* operands, uint32_t count, tilert_expr* result);
   // Diagnostics (reports.cpp)
   Code print(const char* message, const tilert_expr* values, uint32_t count);
   Code print_tile(const char* name, const tilert_region* region);
@@ -281,8 +283,7 @@ class Builder {
   Status repeat(const ir::Copy& copy, std::string_view what);
   Status do_copy(const tilert_region* source, const tilert_region* destination, const tilert_copy_options& options);
   Status copy_options(const tilert_copy_options& options, ir::Copy& copy) const;
-  Status do_gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c,
-                 const tilert_gemm_options& options);
+  Status do_gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c, const tilert_gemm_options& options);
   Status gemm_dtypes(const ir::Gemm& gemm) const;
   Status do_reduce(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim,
                    const tilert_reduce_options& options);
@@ -295,6 +296,8 @@ class Builder {
   Status do_begin_combine(const tilert_combine& what, tilert_expr* left, tilert_expr* right);
   Status do_end_combine(const tilert_expr* results, uint32_t count);
   Status do_inline_source(const tilert_inline_source& source);
+  Result<ir::CallDevice> call_of(tilert_function function, const tilert_operand* operands, uint32_t count, bool asked);
+  Result<ir::DeviceOperand> operand_of(const tilert_operand& given, ir::DeviceFunction::Parameter parameter, const std::string& what);
   Status two_sides(const tilert_region* source, const tilert_region* destination, ir::Region& from, ir::Region& to,
                    std::string& what);
 

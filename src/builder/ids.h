@@ -8,7 +8,7 @@
 
 namespace tilert::builder {
 
-enum class IdKind : uint32_t { dim = 1, tensor = 2, scalar = 3, buffer = 4, expr = 5 };
+enum class IdKind : uint32_t { dim = 1, tensor = 2, scalar = 3, buffer = 4, expr = 5, function = 6 };
 inline constexpr uint32_t kIdShift = 28;
 inline constexpr uint32_t kMaxIds = (1u << kIdShift) - 1;
 
@@ -33,6 +33,11 @@ struct IdTraits<tilert_buffer> {
 template <>
 struct IdTraits<tilert_expr> {
   static constexpr IdKind kind = IdKind::expr;
+};
+
+template <>
+struct IdTraits<tilert_function> {
+  static constexpr IdKind kind = IdKind::function;
 };
 
 const char* id_kind_name(IdKind kind);

@@ -3,27 +3,12 @@
 #include "ir/parser.h"
 #include "ir/printer.h"
 #include "ir/verifier.h"
-#include "ir/visit.h"
 #include "support/sha256.h"
 
 using namespace tilert;
 
-namespace {
-
-bool holds_source(const ir::Program& program) {
-  bool found = false;
-  for (const ir::Kernel& kernel : program.kernels) {
-    found = found || kernel.source;
-    ir::for_each_stmt(kernel.body,
-                      [&](const ir::Stmt& stmt) { found = found || std::holds_alternative<ir::Inline>(stmt.node); });
-  }
-  return found;
-}
-
-}  // namespace
-
 tilert_program::tilert_program(std::shared_ptr<const ir::Program> p)
-    : program(std::move(p)), has_source(holds_source(*program)) {}
+    : program(std::move(p)), has_source(ir::holds_source(*program)) {}
 
 void tilert_program_retain(tilert_program* program) noexcept { capi::retain(program); }
 void tilert_program_release(tilert_program* program) noexcept { capi::release(program); }

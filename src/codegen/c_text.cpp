@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <string_view>
 #include <unordered_map>
 
@@ -170,6 +171,7 @@ void CText::stmt(const Stmt& s) {
                    block(g.body);
                    close();
                  },
+                 [&](const CallDevice& n) { call_device(n); },
                  [&](const Inline& i) {
                    line(splice(i.text, [&](size_t n) {
                      const auto* e = std::get_if<Expr>(&i.operands[n]);
@@ -232,6 +234,29 @@ void CText::report(const Report& r) {
   for (size_t i = 0; i < 3; ++i) text += ", " + (i < r.block.size() ? expr(r.block[i]) : "0");
   for (Expr e : r.values) text += ", " + expr(e);
   line(text + ");");
+}
+
+void CText::call_device(const CallDevice& n) {
+  const DeviceFunction& f = program_.functions[n.function];
+  std::string arguments;
+  for (const DeviceOperand& operand : n.operands)
+    arguments += (arguments.empty() ? "" : ", ") + (operand.passing == Passing::value ? expr(operand.value) : address(operand.at));
+  const std::string result = n.var == kNoVar ? "" : fmt::format("const {} {} = ", c_type(f.result), var(n.var));
+  line(fmt::format("{0}tl_user_{1}::{1}({2});", result, f.name, arguments));
+}
+
+std::string c_functions(const Program& program, std::string_view language) {
+  std::string out;
+  std::set<uint32_t> known;
+  for (const Kernel& kernel : program.kernels)
+    for_each_stmt(kernel.body, [&](const Stmt& s) {
+      const auto* call = std::get_if<CallDevice>(&s.node);
+      if (!call || !known.insert(call->function).second) return;
+      const DeviceFunction& f = program.functions[call->function];
+      const std::string* const text = text_in(f, language);
+      if (text) out += fmt::format("\nnamespace tl_user_{} {{\n{}\n}}\n", f.name, *text);
+    });
+  return out;
 }
 
 void CText::alloc(const Alloc& a) {

@@ -12,6 +12,9 @@ namespace tilert::codegen {
 // The C spelling of a dtype's storage and value type; index prints as tl_i64.
 std::string c_type(DType dtype);
 
+// The device functions that the kernels call, each in a namespace of its own; empty where they call none.
+std::string c_functions(const ir::Program& program, std::string_view language);
+
 class CText {
  public:
   // narrow(e) says that an index expression and all its parts fit 32 bits by proof.
@@ -43,6 +46,7 @@ class CText {
   void jump(const ir::Jump& jump);
   void atomic(const ir::Atomic& atomic);
   void report(const ir::Report& report);
+  void call_device(const ir::CallDevice& call);
   void alloc(const ir::Alloc& alloc);
   std::string literal(ir::Expr e) const;
   std::string index_expr(ir::Expr e, bool wide) const;

@@ -159,7 +159,8 @@ Result<GeneratedProgram> generate_cuda(const passes::Module& module, const passe
     body += "\n" + KernelText(module, module.program.kernels[k], module.plans[k], k).run(kernel);
     out.kernels.push_back(std::move(kernel));
   }
-  out.source = device_text("cuda", body) + product_forms(body) + body;
+  const std::string functions = c_functions(module.program, "cuda");
+  out.source = device_text("cuda", functions + body) + product_forms(body) + functions + body;
   const auto planned = std::find_if(module.plans.begin(), module.plans.end(), [](const KernelPlan& p) { return p.schedule.cost != nullptr; });
   out.workspace = lay_out_workspace(module.program, out.kernels, planned == module.plans.end() ? nullptr : &planned->schedule);
   out.configuration = configuration(module).dump();

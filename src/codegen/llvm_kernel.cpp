@@ -146,6 +146,7 @@ void LlvmKernel::statement(const CpuStmt& stmt) {
                    element_statement(*n, 1, true);
                    if (const auto* let = std::get_if<Let>(&n->node)) hold(let->var);
                    if (const auto* atomic = std::get_if<Atomic>(&n->node)) hold(atomic->old);
+                   if (const auto* call = std::get_if<CallDevice>(&n->node)) hold(call->var);
                  },
              },
              stmt.node);

@@ -23,7 +23,14 @@ struct LlvmCallees {
   std::set<GemmKind> products;
   bool rows = false;
   bool reports = false;
+  std::set<uint32_t> functions;  // of the program's own
 };
+
+// The function's definitions in LLVM IR, renamed so that they meet no others; what it declares and `declared` does not name
+// yet goes there. INVALID_PROGRAM where they are not what its declaration says.
+Result<std::string> llvm_function_text(const ir::DeviceFunction& function, std::set<std::string>& declared);  // llvm_function.cpp
+std::string llvm_function_name(const ir::DeviceFunction& function, std::string_view name);
+std::string llvm_value_type(DType dtype);  // as a device function takes and gives it
 
 class LlvmKernel {
  public:
@@ -83,6 +90,10 @@ class LlvmKernel {
   void element_statement(const ir::Stmt& stmt, int lanes, bool checked);
   void let(const ir::Let& n, int lanes, bool checked);
   void inline_source(const ir::Inline& n);
+  // llvm_call.cpp
+  void call_device(const ir::CallDevice& n);
+  std::string call_function(const ir::CallDevice& n);
+  std::string operand(const ir::DeviceOperand& operand, DType dtype);
   void report(const ir::Report& n);  // llvm_report.cpp
   void atomic(const ir::Atomic& n);  // llvm_atomic.cpp
   std::string atomic_update(const ir::Atomic& n, DType dtype, const std::string& place);

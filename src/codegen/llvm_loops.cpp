@@ -126,6 +126,7 @@ void LlvmKernel::element_statement(const Stmt& stmt, int lanes, bool checked) {
   if (const auto* n = std::get_if<Atomic>(&stmt.node)) return atomic(*n);
   if (const auto* n = std::get_if<Report>(&stmt.node)) return report(*n);
   if (const auto* n = std::get_if<Inline>(&stmt.node)) return inline_source(*n);
+  if (const auto* n = std::get_if<CallDevice>(&stmt.node)) return call_device(*n);
   const auto* n = std::get_if<If>(&stmt.node);
   if (!n) return;
   const Expr condition = prover_.simplify(n->condition);

@@ -9,6 +9,19 @@
 #include "passes/cpu_lower.h"
 
 namespace tilert::codegen {
+namespace {
+
+std::set<std::string> declared_in(const std::string& source) {
+  std::set<std::string> names;
+  for (size_t at = source.find("declare "); at != std::string::npos; at = source.find("declare ", at + 1)) {
+    if (at != 0 && source[at - 1] != '\n') continue;
+    const size_t name = source.find('@', at), end = source.find('(', name);
+    if (end != std::string::npos) names.insert(source.substr(name + 1, end - name - 1));
+  }
+  return names;
+}
+
+}  // namespace
 
 Result<GeneratedProgram> generate_llvm(passes::Module module, const passes::PassContext& context) {
   const CpuIsa isa = cpu_isa(context.target);
@@ -32,6 +45,11 @@ Result<GeneratedProgram> generate_llvm(passes::Module module, const passes::Pass
   for (GemmKind kind : callees.products) out.source += emit_gemm(isa, kind);
   if (callees.rows) out.source += emit_rows_gemm(isa);
   if (callees.reports) out.source += emit_report();
+  std::set<std::string> declared = declared_in(out.source);
+  for (uint32_t f : callees.functions) {
+    TILERT_ASSIGN(const std::string text, llvm_function_text(lowered.module.program.functions[f], declared));
+    out.source += text;
+  }
   out.workspace = lay_out_workspace(lowered.module.program, out.kernels);
   out.configuration = configuration(lowered, isa.lanes).dump();
   out.program = std::move(lowered.module.program);

@@ -182,6 +182,39 @@ void ExprPrinter::report(const Report& n) {
   buffer(n.ring);
 }
 
+void ExprPrinter::function(const DeviceFunction& f) {
+  put("function ");
+  quote(f.name);
+  put(" (");
+  list(f.parameters, [&](const DeviceFunction::Parameter& p) {
+    if (p.passing != Passing::value) put(word(p.passing), " ");
+    put(dtype_text(p.dtype));
+  });
+  put(")");
+  if (f.result != DType::none) put(" gives ", dtype_text(f.result));
+  for (const auto& [language, text] : f.texts) {
+    put(" text ");
+    quote(language);
+    put(" ");
+    quote(text);
+  }
+}
+
+void ExprPrinter::call_device(const CallDevice& n) {
+  put("call_device ");
+  if (n.var != kNoVar) {
+    var(n.var);
+    put(" = ");
+  }
+  quote(n.function < p_.functions.size() ? p_.functions[n.function].name : "?");
+  put(" (");
+  list(n.operands, [&](const DeviceOperand& operand) {
+    if (operand.passing == Passing::value) return expr(operand.value);
+    access(operand.at);
+  });
+  put(")");
+}
+
 void ExprPrinter::thread_op(const ThreadOp& n) {
   put("together ");
   if (n.var != kNoVar) {

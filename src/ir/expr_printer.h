@@ -38,6 +38,8 @@ class ExprPrinter : protected TextWriter {
   void atomic(const Atomic& n);
   void report(const Report& n);
   void thread_op(const ThreadOp& n);
+  void function(const DeviceFunction& f);
+  void call_device(const CallDevice& n);
   void argument(const CallArg& arg);
 
   const Program& p_;

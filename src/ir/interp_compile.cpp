@@ -205,14 +205,14 @@ bool Machine::compile(const Stmt& stmt, Operation& op) {
                           op.e[0] = tape(n.condition);
                           return !error_ && compile(n.body, op.second);
                         },
-                        [&](const Jump&) { return true; },
+                        [&](const Jump&) { return true; }, [&](const GridSync&) { return true; }, [&](const ThreadOp&) { return true; },
                         [&](const Atomic& n) {
                           if (n.value) op.e[0] = tape(n.value);
                           if (n.expected) op.e[1] = tape(n.expected);
                           return !error_ && place(n.to, op.p[0]);
                         },
                         [&](const Report& n) { return compile_values(n.values, op) && compile_values(n.block, op); },
-                        [&](const GridSync&) { return true; }, [&](const ThreadOp&) { return true; }, [&](const Inline&) { return true; },
+                        [&](const Inline&) { return true; }, [&](const CallDevice&) { return true; },
                         [&](const Move& n) { return place(n.dst, op.p[0]) && place(n.src, op.p[1]); },
                         [&](const Call& n) { return compile_call(n, op); },
                         [&](const Group& n) { return compile(n.body, op.first); },

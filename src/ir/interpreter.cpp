@@ -346,6 +346,11 @@ bool Machine::step(const Operation&, const Inline& n, const Lanes&) {
   return refuse(fmt::format("inline source for '{}' cannot be interpreted", n.target), "run the program on its device");
 }
 
+bool Machine::step(const Operation&, const CallDevice& n, const Lanes&) {
+  return refuse(fmt::format("the device function '{}' cannot be interpreted", p_.functions[n.function].name),
+                "run the program on its device");
+}
+
 bool Machine::step(const Operation&, const ThreadOp&, const Lanes&) {
   return fail("an operation of threads outside of a loop over threads", Code::kInternal);
 }

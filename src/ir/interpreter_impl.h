@@ -103,6 +103,7 @@ class Machine {
   bool step(const Operation& op, const Let&, const Lanes&);
   bool step(const Operation& op, const Store&, const Lanes&);
   bool step(const Operation& op, const Inline&, const Lanes&);
+  bool step(const Operation& op, const CallDevice&, const Lanes&);
   bool step(const Operation& op, const ThreadOp&, const Lanes&);
 
   // interp_grid.cpp: blocks that meet

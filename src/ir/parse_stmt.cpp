@@ -73,6 +73,7 @@ Stmt::Node Parser::node(int depth) {
     return n;
   }
   if (s_.is("inline")) return inline_source();
+  if (s_.is("call_device")) return call_device();
   if (s_.accept("move")) return move();
   if (s_.accept("call")) return call();
   if (s_.accept("group")) {
@@ -83,7 +84,7 @@ Stmt::Node Parser::node(int depth) {
   }
   s_.fail(
       "a statement (alloc, copy, fill, gemm, reduce, fold, scan, pick, sort, reinterpret, parallel, threads, for, if, while, break, "
-      "continue, return, let, store, atomic, together, print, assert, inline, move, call, group) or '}'");
+      "continue, return, let, store, atomic, together, print, assert, inline, call_device, move, call, group) or '}'");
   return Alloc{0};
 }
 
@@ -233,6 +234,41 @@ Stmt::Node Parser::inline_source() {
       n.operands.emplace_back(access());
     else
       n.operands.emplace_back(expr());
+    if (!s_.accept(",")) break;
+  }
+  s_.expect(")");
+  return n;
+}
+
+// How each operand is passed is the declaration's matter.
+Stmt::Node Parser::call_device() {
+  refuse_source("a call of a device function");
+  s_.expect("call_device");
+  CallDevice n;
+  if (s_.kind() == Token::variable) {
+    n.var = var();
+    s_.expect("=");
+  }
+  const size_t place = s_.place();
+  const std::string name = string("the name of a device function in quotes");
+  while (n.function < p_.functions.size() && p_.functions[n.function].name != name) ++n.function;
+  if (s_.failed()) return n;
+  if (n.function == p_.functions.size()) {
+    s_.fail_at(place, fmt::format("no device function '{}' is declared", name));
+    return n;
+  }
+  const auto& parameters = p_.functions[n.function].parameters;
+  s_.expect("(");
+  while (!s_.failed() && !s_.is(")")) {
+    const size_t number = n.operands.size();
+    if (number >= parameters.size()) {
+      s_.fail_at(s_.place(), fmt::format("the device function '{}' takes {} operands", name, parameters.size()));
+      return n;
+    }
+    DeviceOperand operand{parameters[number].passing, nullptr, {}};
+    if (operand.passing == Passing::value) operand.value = expr();
+    else operand.at = access();
+    n.operands.push_back(std::move(operand));
     if (!s_.accept(",")) break;
   }
   s_.expect(")");

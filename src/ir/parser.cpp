@@ -38,10 +38,12 @@ void Parser::declaration() {
     parameter();
   else if (s_.accept("define"))
     define();
+  else if (s_.is("function"))
+    function();
   else if (s_.accept("kernel"))
     kernel();
   else
-    s_.fail("program, location, var, dim, buffer, parameter, define or kernel");
+    s_.fail("program, location, var, dim, buffer, parameter, define, function or kernel");
 }
 
 void Parser::location() {
@@ -241,6 +243,32 @@ std::shared_ptr<const SourceKernel> Parser::source_kernel() {
   s_.expect("text");
   k->text = string("the source text in quotes");
   return k;
+}
+
+void Parser::function() {
+  refuse_source("a device function");
+  s_.expect("function");
+  DeviceFunction f;
+  const size_t place = s_.place();
+  f.name = string("the function's name in quotes");
+  for (const DeviceFunction& other : p_.functions)
+    if (!s_.failed() && other.name == f.name) s_.fail_at(place, fmt::format("the function '{}' is declared twice", f.name));
+  s_.expect("(");
+  while (!s_.failed() && !s_.is(")")) {
+    DeviceFunction::Parameter p{DType::none, Passing::value};
+    for (Passing passing : {Passing::read, Passing::write, Passing::update})
+      if (p.passing == Passing::value && s_.accept(word(passing))) p.passing = passing;
+    p.dtype = dtype();
+    f.parameters.push_back(p);
+    if (!s_.accept(",")) break;
+  }
+  s_.expect(")");
+  if (s_.accept("gives")) f.result = dtype();
+  while (!s_.failed() && s_.accept("text")) {
+    std::string language = string("a language in quotes (cuda or llvm)");
+    f.texts.emplace_back(std::move(language), string("the definitions in quotes"));
+  }
+  p_.functions.push_back(std::move(f));
 }
 
 void Parser::refuse_source(std::string_view what) {

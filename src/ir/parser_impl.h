@@ -35,6 +35,7 @@ class Parser {
   void buffer();
   LayoutHint layout();
   void parameter();
+  void function();
   void kernel();
   void hints(Hints& h);
   std::shared_ptr<const SourceKernel> source_kernel();
@@ -107,6 +108,7 @@ class Parser {
   Stmt::Node thread_op();
   Stmt::Node let();
   Stmt::Node inline_source();
+  Stmt::Node call_device();
   Stmt::Node move();
   Stmt::Node call();
   CallArg argument();

@@ -12,6 +12,10 @@ struct Use {
 };
 inline constexpr Use kRead{true, false}, kWrite{false, true}, kReadWrite{true, true}, kNamed{false, false};
 
+inline Use passing_use(Passing passing) {
+  return passing == Passing::read ? kRead : passing == Passing::write ? kWrite : kReadWrite;
+}
+
 // What a primitive does with the memory behind an argument, by its letter in primitives.def. A tensor map is read by
 // a load and written by a store; a load is what fills shared memory asynchronously.
 inline Use primitive_use(const PrimitiveRow& row, size_t argument) {
@@ -153,6 +157,12 @@ void each_other_part(N& n, V& v) {
         v.access(*std::get_if<Access>(&operand), kReadWrite);
       }
     }
+  } else if constexpr (kIs<N, CallDevice>) {
+    for (auto& operand : n.operands) {
+      if (operand.passing != Passing::value) v.access(operand.at, passing_use(operand.passing));
+      else if (operand.value) v.expr(operand.value);
+    }
+    if (n.var != kNoVar) v.define(n.var);
   } else if constexpr (kIs<N, Move>) {
     v.access(n.dst, kWrite);
     v.access(n.src, kRead);

@@ -25,6 +25,7 @@ class Printer : ExprPrinter {
     for (const Dim& d : p_.dims) dim_line(d);
     for (BufferId b = 0; b < p_.buffers.size(); ++b) buffer_line(b);
     for (const Parameter& parameter : p_.parameters) parameter_line(parameter);
+    for (const DeviceFunction& f : p_.functions) function(f), end_line();
     for (const Kernel& k : p_.kernels) kernel(k);
     return std::move(out_);
   }
@@ -362,6 +363,7 @@ class Printer : ExprPrinter {
     });
     put(")");
   }
+  void body(const CallDevice& n) { call_device(n); }
   void body(const Move& n) {
     put("move ");
     access(n.dst);

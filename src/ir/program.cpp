@@ -47,6 +47,7 @@ class Cloner {
       for (VarId v = 0; v < from_.vars.size(); ++v) var(v);
       for (BufferId b = 0; b < from_.buffers.size(); ++b) buffer(b);
       to_.dims = from_.dims;
+      to_.functions = from_.functions;
     } else {
       find_used();
     }
@@ -91,6 +92,7 @@ class Cloner {
       }
       each_part(copied, *this);
       if (auto* report = std::get_if<Report>(&copied.node); canonical_ && report) report->message.clear();
+      if (auto* call = std::get_if<CallDevice>(&copied.node); canonical_ && call) call->function = function(call->function);
       out.push_back(std::make_shared<const Stmt>(std::move(copied)));
     }
     b = std::move(out);
@@ -197,6 +199,12 @@ class Cloner {
     return buffer_ids_[id] = static_cast<BufferId>(to_.buffers.size() - 1);
   }
 
+  uint32_t function(uint32_t id) {
+    const auto [at, added] = functions_.emplace(id, static_cast<uint32_t>(to_.functions.size()));
+    if (added) to_.functions.push_back(from_.functions[id]);
+    return at->second;
+  }
+
   uint32_t ordinal(uint32_t old) {
     const auto [at, added] = ordinals_.emplace(old, last_ordinal_ + 1);
     last_ordinal_ += added;
@@ -238,7 +246,7 @@ class Cloner {
   std::vector<VarId> var_ids_;
   std::vector<BufferId> buffer_ids_;
   std::vector<Expr> exprs_, stack_;
-  std::unordered_map<uint32_t, uint32_t> ordinals_;
+  std::unordered_map<uint32_t, uint32_t> ordinals_, functions_;
   uint32_t last_ordinal_ = 0;
 };
 

@@ -114,6 +114,29 @@ struct SourceKernel {
   Expr shared_bytes = nullptr;   // dynamic; null: 0
 };
 
+// A function in the user's own text, which statements of the program's kernels call.
+struct DeviceFunction {
+  struct Parameter {
+    DType dtype;
+    Passing passing;
+    bool operator==(const Parameter&) const = default;
+  };
+  std::string name;  // an identifier, unique in the program; what the texts define
+  std::vector<Parameter> parameters;
+  DType result = DType::none;  // none: it gives no value
+  std::vector<std::pair<std::string, std::string>> texts;  // language (cuda | llvm), definitions; one of a language
+  bool operator==(const DeviceFunction&) const = default;
+};
+// Its text in the language; null: none.
+const std::string* text_in(const DeviceFunction& function, std::string_view language);
+// What a device function takes and gives by value, and what its pointers may point to.
+bool device_value_takes(DType dtype);
+bool device_pointer_takes(DType dtype);
+// Whether a program may hold it: its name, types and texts, as far as texts are looked into.
+Status check_function(const DeviceFunction& function);
+inline bool reads_through(Passing p) { return p == Passing::read || p == Passing::update; }
+inline bool writes_through(Passing p) { return p == Passing::write || p == Passing::update; }
+
 struct Kernel {
   std::string name;
   std::vector<VarId> block_vars;  // 1 to 3, x first
@@ -147,6 +170,7 @@ struct Program {
   std::vector<Dim> dims;
   std::vector<Buffer> buffers;
   std::vector<Parameter> parameters;
+  std::vector<DeviceFunction> functions;
   std::vector<Kernel> kernels;
   std::vector<Location> locations{Location{}};  // [0] is unknown
 
@@ -191,5 +215,10 @@ Program clone(const Program& program, bool canonical = false);
 
 // "matmul.cc:41 'scores'", or "operation 7" when no location is known: how messages name a statement.
 std::string describe(const Program& program, const Stmt& stmt);
+
+// Whether some part of the program is source text: code, not data.
+bool holds_source(const Program& program);
+// Whether the call writes what others see: a tensor or a shared tile.
+bool writes_memory(const Program& program, const CallDevice& call);
 
 }  // namespace tilert::ir

@@ -231,6 +231,23 @@ struct Inline {
   std::vector<std::variant<Expr, Access>> operands;
 };
 
+// How a device function takes an operand: a value, or a pointer to an element that it reads, writes, or both.
+enum class Passing : uint8_t { value, read, write, update };
+struct DeviceOperand {
+  Passing passing = Passing::value;  // as the function's declaration says
+  Expr value = nullptr;              // of Passing::value
+  Access at{};                       // of the others
+};
+
+// var = function(operands): the user's own code, run once a point inside Parallel, and outside it once a block as far as
+// anyone can see. It touches memory through its pointers alone and keeps no state. Where a global element among the
+// operands is out of range there is no call, and var is 0. Code: refused unless the caller allows source.
+struct CallDevice {
+  uint32_t function = 0;  // index into Program::functions
+  VarId var = kNoVar;     // a let variable; kNoVar: nobody asks, or there is no result
+  std::vector<DeviceOperand> operands;
+};
+
 // ---- lowered (per thread) ----
 
 // Moves `count` consecutive elements between a register buffer and memory, as one access where it can be. Alignment of
@@ -261,7 +278,7 @@ struct Group {
 
 struct Stmt {
   using Node = std::variant<Alloc, Copy, Fill, Gemm, Reduce, Fold, Scan, Pick, Sort, Reinterpret, Parallel, For, If, While, Jump, Let,
-                            Store, Atomic, ThreadOp, GridSync, Report, Inline, Move, Call, Group>;
+                            Store, Atomic, ThreadOp, GridSync, Report, Inline, CallDevice, Move, Call, Group>;
   Node node;
   uint32_t ordinal = 0;    // of the tile operation it comes from; unique in the program
   uint32_t location = 0;   // index into Program::locations; 0 = unknown

@@ -268,6 +268,7 @@ class Parting {
     for (const StmtPtr& s : segment) {
       if (const auto* let = std::get_if<Let>(&s->node)) mine.insert(let->var);
       if (const auto* atomic = std::get_if<Atomic>(&s->node); atomic && atomic->old != kNoVar) mine.insert(atomic->old);
+      if (const auto* call = std::get_if<CallDevice>(&s->node); call && call->var != kNoVar) mine.insert(call->var);
     }
     Block body = entry(segment, mine, thread, values);
     for (const StmtPtr& s : segment) {

@@ -66,7 +66,7 @@ bool Verifier::declarations() {
     if (!buffer(b)) return false;
   for (size_t i = 0; i < p_.parameters.size(); ++i)
     if (!parameter(p_.parameters[i], i)) return false;
-  return true;
+  return functions();
 }
 
 bool Verifier::variable(const Var& v) {

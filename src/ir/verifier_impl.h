@@ -92,6 +92,11 @@ class Verifier {
   bool check(const Let& n);
   bool check(const Store& n);
   bool check(const Inline& n);
+  // verify_function.cpp
+  bool functions();
+  bool check(const CallDevice& n);
+  bool operand(const DeviceOperand& given, const DeviceFunction& f, size_t number);
+  bool writes_once(const CallDevice& n, const DeviceFunction& f);
   bool check(const Move& n);
   bool check(const Call& n);
   bool check(const Group& n);

@@ -34,6 +34,11 @@ class Meetings {
     if (std::holds_alternative<GridSync>(s.node)) return apart ? &s : nullptr;
     if (const auto* let = std::get_if<Let>(&s.node); let && differs(let->value)) own_.insert(let->var);
     if (const auto* atomic = std::get_if<Atomic>(&s.node); atomic && atomic->op != AtomicOp::load) own_.insert(atomic->old);
+    if (const auto* call = std::get_if<CallDevice>(&s.node); call && call->var != kNoVar) {
+      bool own = false;
+      for (const DeviceOperand& operand : call->operands) own |= writes_through(operand.passing) || differs(operand.value);
+      if (own) own_.insert(call->var);
+    }
     if (const auto* jump = std::get_if<Jump>(&s.node); jump && apart) (jump->kind == JumpKind::finish ? finished_ : left_) = true;
     if (const auto* branch = std::get_if<If>(&s.node)) {
       const bool under = apart || differs(branch->condition);

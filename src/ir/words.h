@@ -28,8 +28,10 @@ inline constexpr std::string_view kJumpWords[] = {"break", "continue", "return"}
 
 inline constexpr std::string_view kThreadOpWords[] = {"shuffle", "shuffle_up", "shuffle_down", "shuffle_xor", "all",  "any",
                                                       "ballot",  "sync",       "fence",        "copy",        "commit", "wait"};
+inline constexpr std::string_view kPassingWords[] = {"value", "read", "write", "update"};
 
 inline std::span<const std::string_view> words(ThreadOpKind) { return kThreadOpWords; }
+inline std::span<const std::string_view> words(Passing) { return kPassingWords; }
 inline std::span<const std::string_view> words(AtomicOp) { return kAtomicWords; }
 inline std::span<const std::string_view> words(MemoryOrder) { return kOrderWords; }
 inline std::span<const std::string_view> words(MemoryScope) { return kMemoryScopeWords; }

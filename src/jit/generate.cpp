@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "codegen/cuda.h"
 #include "codegen/llvm_program.h"
+#include "compiler/source_guard.h"
 #include "ir/printer.h"
+#include "ir/visit.h"
 #include "passes/order.h"
 #include "support/float_environment.h"
 #include "support/refusal.h"
@@ -56,6 +59,32 @@ Status add_source(GeneratedProgram& out, const ir::SourceKernel& source, bool al
   return {};
 }
 
+// Each device function that is called has a text for the target, which makes the compiler read no files.
+Status check_functions(const ir::Program& program, const Target& target) {
+  const char* const language = target.is_cpu() ? "llvm" : "cuda";
+  Status status;
+  std::set<uint32_t> known;
+  for (const ir::Kernel& k : program.kernels)
+    ir::for_each_stmt(k.body, [&](const ir::Stmt& s) {
+      const auto* call = std::get_if<ir::CallDevice>(&s.node);
+      if (!call || !status || !known.insert(call->function).second) return;
+      const ir::DeviceFunction& f = program.functions[call->function];
+      const std::string* const text = ir::text_in(f, language);
+      if (!text) {
+        status = refusal(fmt::format("{}: the device function '{}' has no text in \"{}\": it cannot be compiled for {}",
+                                     ir::describe(program, s), f.name, language, target.text),
+                         fmt::format("declare it with a text in \"{}\" too", language));
+        return;
+      }
+      CompileRequest request;
+      request.language = target.is_cpu() ? Language::llvm_ir : Language::cuda;
+      request.source = *text;
+      if (const Status guarded = guard_source(request); !guarded)
+        status = make_error(guarded.error().code, "the device function '{}', its text in \"{}\": {}", f.name, language, guarded.error().message);
+    });
+  return status;
+}
+
 // Kernels in the user's own text, among those that are generated or without any.
 Result<GeneratedProgram> with_sources(passes::Module module, const passes::PassContext& context) {
   const Target& target = context.target;
@@ -93,6 +122,7 @@ Result<GeneratedProgram> with_sources(passes::Module module, const passes::PassC
 Result<GeneratedProgram> generate(const ir::Program& program, const std::vector<passes::DimChoice>& dims,
                                   const Target& target, const DeviceClass& device) {
   const FloatEnvironment environment;  // constants are folded, compared and spelled as numbers
+  TILERT_TRY(check_functions(program, target));
   TILERT_ASSIGN(passes::Module module, passes::specialize(program, dims));
   const passes::PassContext context{target, device};
   for (const ir::Kernel& k : module.program.kernels)

@@ -6,7 +6,6 @@
 
 #include "arith/prover.h"
 #include "ir/printer.h"
-#include "ir/visit.h"
 #include "jit/generate.h"
 #include "jit/jit.h"
 #include "support/refusal.h"
@@ -130,15 +129,6 @@ bool takes(const std::vector<DimChoice>& choices, std::span<const int64_t> dims)
   return true;
 }
 
-bool holds_source(const ir::Program& program) {
-  bool found = false;
-  for (const ir::Kernel& k : program.kernels) {
-    found |= k.source != nullptr;
-    ir::for_each_stmt(k.body, [&](const ir::Stmt& s) { found |= std::holds_alternative<ir::Inline>(s.node); });
-  }
-  return found;
-}
-
 RequestKey key_of(const std::string& canonical, const ir::Program& program, const std::vector<DimChoice>& choices,
                   const Target& target, const DeviceClass& device) {
   RequestFields fields;
@@ -158,7 +148,7 @@ RequestKey key_of(const std::string& canonical, const ir::Program& program, cons
 
 Result<std::shared_ptr<Kernel>> Kernel::create(std::shared_ptr<Context> context, std::shared_ptr<const ir::Program> program,
                                                const KernelOptions& options) {
-  if (!context->options().allow_source && holds_source(*program))
+  if (!context->options().allow_source && ir::holds_source(*program))
     return make_error(Code::kSourceRefused, "program '{}' holds source text; give the context TILERT_ALLOW_SOURCE to compile it", program->name);
   for (const DimBinding& b : options.dims)
     if (b.dim >= program->dims.size())

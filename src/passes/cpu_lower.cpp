@@ -117,7 +117,8 @@ Status CpuLowering::lower(const StmtPtr& stmt, Out& out) {
   ordinal_ = stmt->ordinal;
   for (const BufferUse& use : buffer_uses(*stmt)) {
     if (std::holds_alternative<Let>(stmt->node) || std::holds_alternative<Store>(stmt->node) ||
-        std::holds_alternative<Inline>(stmt->node) || std::holds_alternative<Atomic>(stmt->node))
+        std::holds_alternative<Inline>(stmt->node) || std::holds_alternative<Atomic>(stmt->node) ||
+        std::holds_alternative<CallDevice>(stmt->node))
       tile(use.buffer);
   }
   // No program of the tile language holds them here.
@@ -163,6 +164,7 @@ Status CpuLowering::lower(const StmtPtr& stmt, Out& out) {
             emit(out, stmt);
             return {};
           },
+          [&](const CallDevice&) { return plainly(); },
           [&](const Group& n) -> Status {
             for (const StmtPtr& inner : n.body) TILERT_TRY(lower(inner, out));
             return {};
@@ -261,6 +263,7 @@ void hold_values(const CpuBlock& block, CpuKernel& kernel) {
     if (const auto* s = std::get_if<StmtPtr>(&stmt.node)) {
       if (const auto* let = std::get_if<Let>(&(*s)->node)) hold(let->var);
       if (const auto* atomic = std::get_if<Atomic>(&(*s)->node)) hold(atomic->old);
+      if (const auto* call = std::get_if<CallDevice>(&(*s)->node)) hold(call->var);
     } else if (const auto* loop = std::get_if<CpuFor>(&stmt.node)) {
       if (meets(stmt)) hold(loop->loop.var);
       hold_values(loop->body, kernel);

@@ -66,7 +66,7 @@ struct CpuIf {
 };
 
 struct CpuStmt {
-  // StmtPtr: Let, Store, Atomic, GridSync, Report, Jump or Inline of the block.
+  // StmtPtr: Let, Store, Atomic, GridSync, Report, Jump, Inline or CallDevice of the block.
   std::variant<CpuLoops, CpuRowReduce, CpuGemm, CpuFor, CpuWhile, CpuIf, ir::StmtPtr> node;
   uint32_t ordinal = 0;
   std::string comment;

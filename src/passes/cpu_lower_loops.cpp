@@ -103,7 +103,7 @@ Status CpuLowering::lower_parallel(const Parallel& parallel, Out& out) {
                               std::holds_alternative<If>(s.node) || std::holds_alternative<For>(s.node) ||
                               std::holds_alternative<Alloc>(s.node) || std::holds_alternative<While>(s.node) ||
                               std::holds_alternative<Jump>(s.node) || std::holds_alternative<Atomic>(s.node) ||
-                              std::holds_alternative<Report>(s.node));
+                              std::holds_alternative<Report>(s.node) || std::holds_alternative<CallDevice>(s.node));
   });
   if (!supported)
     return make_error(Code::kInternal, "operation {}: a statement inside parallel that a CPU does not take; please report it with the program",

@@ -71,8 +71,9 @@ class ElementWise {
   void find_early();
   bool is_late(const std::vector<ir::Expr>& indices) const;
   void read_early();
+  void call_device(const ir::CallDevice& n);  // lower_call.cpp
   // lower_atomic.cpp
-  bool asks_old_value() const;
+  bool acts_once() const;
   ir::Expr owner();  // true on the thread whose effects on memory count; null: on each
   int64_t most_added(const ir::Atomic& n) const;
   void atomic(const ir::Stmt* s, const ir::Atomic& n);

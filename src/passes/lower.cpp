@@ -367,6 +367,7 @@ Status Lower::statement(const StmtPtr& s) {
           [&](const Store& st) { return uniform_store(st); },
           [&](const GridSync&) { return grid_sync(); },
           [&](const Inline& i) { return inline_source(i); },
+          [&](const CallDevice& c) { return uniform_call(c); },
           [&](const auto&) -> Status { emit(s); return {}; },
       },
       s->node);

@@ -143,6 +143,7 @@ class Lower {
   Status uniform_report(const ir::Report& report);
   Status while_loop(const ir::While& loop);
   Status inline_source(const ir::Inline& source);
+  Status uniform_call(const ir::CallDevice& call);
 
   Module& module_;
   KernelPlan& plan_;

@@ -106,25 +106,29 @@ Status ElementWise::check_locals() const {
   Status status;
   for_each_stmt(loop_.body, [&](const Stmt& s) {
     if (const auto* alloc = std::get_if<Alloc>(&s.node)) own.insert(alloc->buffer);
-    const auto* store = std::get_if<Store>(&s.node);
-    if (!store || !status || own.count(store->to.buffer)) return;
-    const Scope scope = low_.program().buffer(store->to.buffer).scope;
-    if (scope != Scope::scalar && scope != Scope::local) return;
-    status = refusal(fmt::format("{}: a loop that reads and writes the same memory also writes a var or local from outside",
+    if (!status || (!std::holds_alternative<Store>(s.node) && !std::holds_alternative<CallDevice>(s.node))) return;
+    const auto uses = buffer_uses(s);
+    const bool outer = std::any_of(uses.begin(), uses.end(), [&](const BufferUse& use) {
+      const Scope scope = low_.program().buffer(use.buffer).scope;
+      return use.write && !own.count(use.buffer) && (scope == Scope::scalar || scope == Scope::local);
+    });
+    if (outer) status = refusal(fmt::format("{}: a loop that reads and writes the same memory also writes a var or local from outside",
                                  describe(low_.program(), s)),
                      "write it in a loop of its own, or use a shared tile");
   });
   return status;
 }
 
-// An old value is known to the one thread that acted: the other copies of the point could not use it.
-bool ElementWise::asks_old_value() const {
-  bool asked = false;
+// An old value is known to the one thread that acted: the other copies of the point could not use it. The same of what a call
+// gives that writes memory.
+bool ElementWise::acts_once() const {
+  bool once = false;
   for_each_stmt(loop_.body, [&](const Stmt& s) {
     const auto* a = std::get_if<Atomic>(&s.node);
-    asked |= a && a->old != kNoVar;
+    const auto* call = std::get_if<CallDevice>(&s.node);
+    once |= (a && a->old != kNoVar) || (call && writes_memory(low_.program(), *call));
   });
-  return asked;
+  return once;
 }
 
 Expr ElementWise::owner() { return once_ ? nullptr : low_.is_first_replica(map_); }

@@ -23,6 +23,7 @@ void ElementWise::find_early() {
     if (const auto* f = std::get_if<For>(&s.node)) late.insert(f->var);
     if (const auto* a = std::get_if<Atomic>(&s.node)) late.insert(a->old);
     if (const auto* op = std::get_if<ThreadOp>(&s.node)) late.insert(op->var);
+    if (const auto* call = std::get_if<CallDevice>(&s.node)) late.insert(call->var);
     for (const BufferUse& use : buffer_uses(s))
       if (use.write) written.push_back(use.buffer);
   });

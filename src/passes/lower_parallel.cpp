@@ -22,7 +22,7 @@ ElementWise::ElementWise(Lower& lower, const Parallel& loop, const FragmentMap& 
 }
 
 Status ElementWise::run() {
-  once_ = low_.is_first_replica(map_) != nullptr && (updates_memory() || asks_old_value());
+  once_ = low_.is_first_replica(map_) != nullptr && (updates_memory() || acts_once());
   if (once_) TILERT_TRY(check_locals());
   match_fragments();
   stage_mismatched();
@@ -297,6 +297,7 @@ void ElementWise::statement(const StmtPtr& s) {
                  [&](const Atomic& a) { atomic(s.get(), a); },
                  [&](const Report& r) { report(r); },
                  [&](const ThreadOp& n) { thread_op(n); },
+                 [&](const CallDevice& n) { call_device(n); },
                  [&](const While& w) {
                    While inner;
                    inner.head = low_.collect([&] { block(w.head); });

@@ -27,7 +27,8 @@ bool only_scales(const Parallel& loop, BufferId f) {
     const auto* let = std::get_if<Let>(&s->node);
     const auto* store = std::get_if<Store>(&s->node);
     // What the one returns and the other shows differs from part to part.
-    if (std::holds_alternative<Atomic>(s->node) || std::holds_alternative<Report>(s->node)) return false;
+    if (std::holds_alternative<Atomic>(s->node) || std::holds_alternative<Report>(s->node) || std::holds_alternative<CallDevice>(s->node))
+      return false;
     if (let && !let->value && let->read.buffer == f) {
       if (read != kNoVar) return false;
       read = let->var;

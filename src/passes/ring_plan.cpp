@@ -118,6 +118,7 @@ LoopFacts collect(const For& loop) {
     if (const auto* inner = std::get_if<For>(&s.node)) facts.defined.insert(inner->var);
     if (const auto* atomic = std::get_if<Atomic>(&s.node)) facts.defined.insert(atomic->old);
     if (const auto* op = std::get_if<ThreadOp>(&s.node)) facts.defined.insert(op->var);
+    if (const auto* call = std::get_if<CallDevice>(&s.node)) facts.defined.insert(call->var);
     facts.leaves |= std::holds_alternative<Jump>(s.node);
   });
   return facts;

@@ -88,7 +88,10 @@ class RolePlanner {
     const auto first = body_.begin();
     const auto end = std::find_if(first, body_.end(), [&](const StmtPtr& s) { return s.get() == &loop_stmt; });
     for (auto at = end; at != first;) {
-      const auto* let = std::get_if<Let>(&(*--at)->node);
+      const Stmt& s = **--at;
+      if (const auto* call = std::get_if<CallDevice>(&s.node); call && needed.count(call->var))
+        return fmt::format("operation {}: a place in the loop depends on what a device function gives", s.ordinal);
+      const auto* let = std::get_if<Let>(&s.node);
       if (!let || !needed.count(let->var)) continue;
       if (!let->value) {
         if (program_.buffer(let->read.buffer).scope != Scope::global || std::any_of(first, at, [&](const StmtPtr& s) { return writes_global_memory(*s); }))

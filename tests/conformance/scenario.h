@@ -156,6 +156,7 @@ void add_gemm_cases(std::vector<Case>& to);
 void add_operand_cases(std::vector<Case>& to);
 void add_pipeline_cases(std::vector<Case>& to);
 void add_order_cases(std::vector<Case>& to);
+void add_function_cases(std::vector<Case>& to);
 void add_atomic_cases(std::vector<Case>& to);
 void add_control_cases(std::vector<Case>& to);
 void add_thread_cases(std::vector<Case>& to);

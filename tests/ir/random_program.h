@@ -23,6 +23,7 @@ class RandomProgram {
     for (int i = 0; i < 8; ++i) p_.add_buffer(random_buffer());
     p_.parameters.push_back({Parameter::Kind::tensor, "a", 0, kNoVar});
     p_.parameters.push_back({Parameter::Kind::scalar, flip() ? "s" : "", kNoBuffer, 7});
+    for (const char* name : {"f", "g"}) p_.functions.push_back(random_function(name));
     for (int i = 0; i <= pick(2); ++i) p_.kernels.push_back(random_kernel());
     return std::move(p_);
   }
@@ -154,7 +155,7 @@ class RandomProgram {
         if (pick(4) == 0) return GridSync{};
         return Store{access(), expr(any_type())};
       case 7: return Inline{"cuda", "x = $0 + \"a\\b\";\n\t// \x7f", {expr(DType::f32), access()}};
-      case 8: return Move{access(), access(), 1 + pick(8)};
+      case 8: return flip() ? Stmt::Node(Move{access(), access(), 1 + pick(8)}) : Stmt::Node(call_device());
       case 9: return call();
       case 10: return Parallel{{any_var(), any_var()}, {pick(64), pick(64)}, block(depth - 1), flip()};
       case 11:
@@ -168,6 +169,22 @@ class RandomProgram {
       case 12: return If{expr(DType::boolean), block(depth - 1), flip() ? block(depth - 1) : Block{}};
       default: return Group{"copy 3 \"in\"", block(depth - 1)};
     }
+  }
+  DeviceFunction random_function(const char* name) {
+    DeviceFunction f{name, {}, flip() ? DType::none : DType::f32, {{"cuda", "__device__ \"x\"\n"}}};
+    for (int i = pick(4); i > 0; --i) f.parameters.push_back({any_type(), static_cast<Passing>(pick(4))});
+    if (flip()) f.texts.emplace_back("llvm", "define\\");
+    return f;
+  }
+  CallDevice call_device() {
+    CallDevice n{static_cast<uint32_t>(pick(2)), flip() ? any_var() : kNoVar, {}};
+    for (const DeviceFunction::Parameter& p : p_.functions[n.function].parameters) {
+      DeviceOperand operand{p.passing, nullptr, {}};
+      if (p.passing == Passing::value) operand.value = expr(p.dtype);
+      else operand.at = access();
+      n.operands.push_back(std::move(operand));
+    }
+    return n;
   }
   Call call() {
     Call n{static_cast<Primitive>(pick(static_cast<int>(Primitive::setmaxnreg_dec) + 1)), {}};

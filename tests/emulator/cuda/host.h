@@ -12,6 +12,8 @@
 #include "emulator/cuda/primitives.h"
 
 #define __grid_constant__
+#define __device__
+#define __forceinline__ inline
 #define __CUDA_ARCH__ 900
 
 struct alignas(8) uint2 {

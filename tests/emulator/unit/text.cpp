@@ -81,16 +81,28 @@ bool is_device_word(std::string_view word) {
   return kNames.count(word) != 0 || (word.starts_with("__") && !is_host_builtin(word));
 }
 
+// What a device function of the program may say besides.
+bool is_function_word(std::string_view word) { return word == "__device__" || word == "__forceinline__"; }
+
+// Where a line starts so; npos: none does.
+size_t line_of(std::string_view text, std::string_view start) {
+  if (text.starts_with(start)) return 0;
+  const size_t at = text.find("\n" + std::string(start));
+  return at == text.npos ? at : at + 1;
+}
+
+constexpr std::string_view kFunction = "namespace tl_user_";
+
 }  // namespace
 
 KernelText kernel_text(std::string_view source) {
   KernelText out;
-  size_t at = source.starts_with("TL_KERNEL(") ? 0 : source.find("\nTL_KERNEL(");
-  if (at == source.npos) return out;
-  if (source[at] == '\n') ++at;
+  const size_t kernels = line_of(source, "TL_KERNEL(");
+  if (kernels == source.npos) return out;
+  const size_t at = std::min(kernels, line_of(source, kFunction));
   out.body = source.substr(at);
   out.first_line = 1 + static_cast<int>(std::count(source.begin(), source.begin() + static_cast<int64_t>(at), '\n'));
-  for (size_t k = 0; k != std::string::npos && k < out.body.size();) {
+  for (size_t k = kernels - at; k != std::string::npos && k < out.body.size();) {
     const size_t name = out.body.find(") ", k) + 2, open = out.body.find('(', name);
     out.entries.push_back(out.body.substr(name, open - name));
     k = out.body.find("\nTL_KERNEL(", open);
@@ -107,8 +119,15 @@ std::string broken_rule(const KernelText& text) {
     if (wrong.empty()) wrong = "line " + std::to_string(line) + ": " + what;
   };
   std::set<std::string> own(text.entries.begin(), text.entries.end());
+  const size_t kernels = line_of(text.body, "TL_KERNEL(");
+  for (size_t at = line_of(text.body, kFunction); at < kernels; at = text.body.find("\n" + std::string(kFunction), at)) {
+    at = text.body.find('_', text.body.find("user", at)) + 1;
+    own.insert(text.body.substr(at, text.body.find(' ', at) - at));
+  }
   for_each_word(text.body, text.first_line, [&](const Word& word) {
     const std::string name(word.text);
+    const bool of_function = word.text.data() < text.body.data() + kernels;  // which may return, and call what it defines
+    if (of_function && (is_function_word(word.text) || !is_device_word(word.text))) return;
     if (is_device_word(word.text)) say(word.line, "'" + name + "': only primitives may say it");
     else if (name == "return" || name == "goto") say(word.line, "'" + name + "': a kernel's threads leave it at its end");
     else if (word.next == '(' && !word.text.starts_with("tl_") && !word.text.starts_with("TL_") && !kCalls.count(word.text) && !own.count(name))

@@ -11,7 +11,7 @@
 namespace tilert::emulator {
 
 struct KernelText {
-  std::string body;                  // from the first TL_KERNEL on
+  std::string body;                  // from the program's device functions or the first TL_KERNEL on
   int first_line = 1;                // of the body in the source that it comes from
   std::vector<std::string> entries;  // names of its kernels
 };
@@ -20,7 +20,7 @@ struct KernelText {
 KernelText kernel_text(std::string_view source);
 
 // Empty, or the first rule for generated kernels that the text breaks, with its line: no asm, no builtin of the device,
-// no include or macro, nothing called but primitives.
+// no include or macro, nothing called but primitives and the program's device functions, which are plain C++ over primitives.
 std::string broken_rule(const KernelText& text);
 
 // The operation that a line belongs to: the nearest comment "// 7: product" at or above it, without its slashes.
