@@ -115,8 +115,7 @@ class Builder {
   Code print_tile(const char* name, const tilert_region* region);
   Code assert_true(tilert_expr condition, const char* message, const tilert_expr* values, uint32_t count);
   // `old` null: nobody asks (atomics.cpp)
-  Code atomic(tilert_atomic_op op, const tilert_region* element, tilert_expr value, const tilert_atomic_options& options,
-              tilert_expr* old);
+  Code atomic(tilert_atomic_op op, const tilert_region* element, tilert_expr value, const tilert_atomic_options& options, tilert_expr* old);
   tilert_expr atomic_load(const tilert_region* element, const tilert_atomic_options& options);
   Code atomic_store(const tilert_region* element, tilert_expr value, const tilert_atomic_options& options);
 

@@ -57,6 +57,7 @@ TEST(Null, EveryFunctionOfABuilderAnswersInvalidArgument) {
       [&] { return tilert_builder_store(nullptr, nullptr, {}); },
       [&] { return tilert_builder_source_kernel(nullptr, nullptr); },
       [&] { return tilert_builder_inline_source(nullptr, nullptr); },
+      [&] { return tilert_builder_call_device(nullptr, {}, nullptr, 0, nullptr); },
       [&] { return tilert_builder_create("x", nullptr); },
   });
   EXPECT_EQ(program, nullptr);

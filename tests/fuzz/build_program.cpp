@@ -224,7 +224,7 @@ class Calls {
     opened(tilert_builder_end_if, nullptr, 0);
   }
   void source() {
-    if (in_.wild()) return in_.below(2) ? source_kernel() : place();
+    if (in_.wild()) return in_.below(2) ? source_kernel() : in_.below(4) ? place() : call_device();
     tilert_inline_source s{};
     s.struct_size = sizeof s;
     s.language = in_.below(2) ? "cuda" : "llvm";
@@ -232,6 +232,29 @@ class Calls {
     s.value_count = in_.below(2);
     s.values = list(s.value_count, false);
     tilert_builder_inline_source(b_, &s);
+  }
+  void call_device() {
+    const tilert_function_parameter parameters[2] = {{dtype(), code(4)}, {dtype(), code(4)}};
+    const tilert_source_text texts[2] = {{"cuda", "__device__ f \"quoted\"\n"}, {in_.below(2) ? "llvm" : "cuda", "define @f"}};
+    tilert_device_function f{};
+    f.struct_size = in_.wild() ? static_cast<uint32_t>(in_.below(sizeof f + 1)) : sizeof f;
+    f.result = in_.below(2) ? dtype() : 0;
+    f.name = in_.wild() ? "a b" : "f";
+    f.parameters = in_.wild() ? nullptr : parameters;
+    f.parameter_count = in_.below(3);
+    f.texts = texts;
+    f.text_count = in_.below(3);
+    const tilert_function made = tilert_builder_device_function(b_, &f);
+    Place places[2];
+    tilert_operand operands[2];
+    for (int i = 0; i < 2; ++i) {
+      fill_place(places[i], true);
+      operands[i] = {expr(), in_.below(2) ? &places[i].region : nullptr};
+    }
+    tilert_expr result{};
+    tilert_builder_call_device(b_, in_.wild() ? tilert_function{made.serial, in_.next()} : made, in_.wild() ? nullptr : operands, in_.below(3),
+                               in_.below(2) ? &result : nullptr);
+    keep(result);
   }
   void source_kernel() {
     static const char* const kOptions[] = {"--use_fast_math", "-DX=1", "--gpu-architecture=sm_80"};
