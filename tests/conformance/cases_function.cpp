@@ -243,6 +243,60 @@ Scenario of_kernels(const Values&) {
   return s;
 }
 
+tl::DeviceFunction thrice(tl::Builder& b) {
+  return b.device_function("thrice", {tl::pointer_read(tl::f32)}, tl::f32,
+                           {{"cuda", "__device__ float thrice(const float* x) { return 3 * *x; }"},
+                            {"llvm", "define float @thrice(ptr %x) {\n  %v = load float, ptr %x\n  %r = fmul float %v, 3.0\n  ret float %r\n}"}});
+}
+
+// Pointers into a tile of a ring whose copies run ahead, and into tensors that a table names, one of them without memory.
+Scenario in_a_pipeline(const Values& v) {
+  const int trips = static_cast<int>(v["trips"]);
+  Scenario s = of_compiled();
+  s.program([&](tl::Builder& b) {
+    auto x = b.input("x", tl::f32, {8, 64}), y = b.output("y", tl::f32, {64});
+    auto few = b.input("few", tl::f32, {3, 4}, tl::pointer_table());
+    const auto f = thrice(b);
+    b.grid({1}, [&](tl::Index) {
+      auto tile = b.shared(tl::f32, {64});
+      auto sum = b.fragment(tl::f32, {64});
+      b.clear(sum);
+      b.pipelined(trips, tl::stages(3), [&](tl::Index k) {
+        b.copy(x(k, 0), tile);
+        b.parallel({64}, [&](tl::Index i) { sum(i) += b.call_device(f, tile(i)) + b.call_device(f, few(i % 4, k % 4)); });
+      });
+      b.copy(sum, y);
+    });
+  });
+  const Reals x = whole(8 * 64, -9, 9, 10), first = whole(4, -9, 9, 11), second = whole(4, -9, 9, 12);
+  Reals y(64);
+  for (int k = 0; k < trips; ++k)
+    for (int i = 0; i < 64; ++i) y[i] += 3 * x[k * 64 + i] + 3 * (i % 4 == 0 ? first[k % 4] : i % 4 == 2 ? second[k % 4] : Real(0));
+  s.launch().input(tl::f32, x).output(tl::f32, exactly(y)).input(tl::f32, first).behind().input(tl::f32, second).behind().table(tl::f32, {2, -1, 3});
+  return s;
+}
+
+// What a call gave outlives a meeting of the grid's blocks.
+Scenario across_a_meeting(const Values&) {
+  Scenario s = of_compiled();
+  s.program([&](tl::Builder& b) {
+    auto x = b.inout("x", tl::f32, {4}), y = b.output("y", tl::f32, {4});
+    const auto f = thrice(b);
+    b.grid({4}, [&](tl::Index block) {
+      const tl::Expr before = b.call_device(f, x(block));
+      b.grid_sync();
+      x(3 - block) = before;
+      b.grid_sync();
+      y(block) = before + b.call_device(f, x(block));
+    });
+  });
+  const Reals x = whole(4, -9, 9, 13);
+  Reals after, y;
+  for (int i = 0; i < 4; ++i) after.push_back(3 * x[3 - i]), y.push_back(3 * x[i] + 9 * x[3 - i]);
+  s.launch().inout(tl::f32, x, exactly(after)).output(tl::f32, exactly(y));
+  return s;
+}
+
 }  // namespace
 
 void add_function_cases(std::vector<Case>& to) {
@@ -253,6 +307,8 @@ void add_function_cases(std::vector<Case>& to) {
   to.push_back({"50", "device_function_of_the_block", {{"shared", {0, 1}}}, of_the_block});
   to.push_back({"50", "device_function_of_threads", {}, of_threads});
   to.push_back({"50", "device_function_of_two_kernels", {}, of_kernels});
+  to.push_back({"50", "device_function_in_a_pipeline", {{"trips", {0, 1, 7}}}, in_a_pipeline});
+  to.push_back({"50", "device_function_across_a_meeting", {}, across_a_meeting});
 }
 
 }  // namespace tilert::conformance
