@@ -51,7 +51,7 @@ TEST(VerifyFunctions, CallsOfDeviceFunctionsAreAsDeclared) {
       {"call_device \"f\" (f32(0.0), @a[0, 0], @one[])", "operand 1 of 'f' points to 'a', which holds f16; f32 is needed"},
       {"call_device \"f\" (f32(0.0), @C[%x], @row[0])",
        "operand 2 of 'f' points to an element of the fragment 'row', which lies in one thread's registers; pass its value, or copy it to a var or a shared tile"},
-      {"call_device \"f\" (f32(0.0), @C[%x], @A[0, 0])", "'A' is an input and cannot be written; declare it inout"},
+      {"call_device \"f\" (f32(0.0), @C[%x], @A[0, 0])", "'A' is declared in and is written; declare it out or inout"},
       {"parallel (%i : 64) { call_device \"f\" (f32(0.0), @C[%i], @s[0]) }",
        "store to 's': all 64 points along 'i' write the same element; use reduce, or a serial loop"},
       {"parallel (%i : 64) { call_device %v = \"f\" (f32(0.0), @C[%i], @s[%i]) } store @C[0] = %v",
