@@ -214,7 +214,11 @@ class RingRewriter {
                             region(r.src);
                             region(r.dst);
                           },
-                          [&](Let& l) { access(l.read); }, [&](Store& t) { access(t.to); }, [](auto&) {}},
+                          [&](CallDevice& c) {
+                            for (DeviceOperand& operand : c.operands) access(operand.at);
+                          },
+                          [&](Let& l) { access(l.read); }, [&](Store& t) { access(t.to); }, [&](Atomic& a) { access(a.to); },
+                          [](auto&) {}},
                  copy.node);
       return {std::make_shared<const Stmt>(std::move(copy))};
     });
