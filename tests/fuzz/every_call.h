@@ -119,6 +119,7 @@ class EveryCall {
   void scatter();
   void report();
   void source();
+  void call_device(tilert_expr value, const tilert_region* place);
   void threads();
   void exchange();
   void barrier();

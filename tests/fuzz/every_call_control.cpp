@@ -80,6 +80,25 @@ void EveryCall::source() {
   room_[0] = value(TILERT_INT32);
   s.values = room_, s.value_count = 1;
   TILERT_CALL(tilert_builder_inline_source, b_, &s);
+  call_device(room_[0], s.places);
+}
+
+// A function of the text's value and, where it is wild, of its place, whatever that holds.
+void EveryCall::call_device(tilert_expr value, const tilert_region* place) {
+  const tilert_function_parameter parameters[2] = {{TILERT_INT32, TILERT_BY_VALUE}, {TILERT_INT32, TILERT_BY_UPDATE_POINTER}};
+  const tilert_source_text texts[2] = {{"cuda", "__device__ int f(int x) { return x; } // \"quoted\"\n"}, {"llvm", "define i32 @f(i32 %x) { ret i32 %x }"}};
+  tilert_device_function f{};
+  f.struct_size = sizeof f;
+  f.result = TILERT_INT32;
+  f.name = "f";
+  f.parameters = parameters;
+  f.parameter_count = wild_ ? 2 : 1;
+  f.texts = texts;
+  f.text_count = 2;
+  const tilert_function made = TILERT_CALL(tilert_builder_device_function, b_, &f);
+  const tilert_operand operands[2] = {{value, nullptr}, {{}, place}};
+  tilert_expr result{};
+  TILERT_CALL(tilert_builder_call_device, b_, made, operands, f.parameter_count, &result);
 }
 
 // ---- loops and branches ----
