@@ -6,6 +6,7 @@
 
 #include "arith/prover.h"
 #include "ir/printer.h"
+#include "ir/visit.h"
 #include "jit/generate.h"
 #include "jit/jit.h"
 #include "support/refusal.h"
