@@ -297,8 +297,7 @@ class Builder {
   Status do_inline_source(const tilert_inline_source& source);
   Result<ir::CallDevice> call_of(tilert_function function, const tilert_operand* operands, uint32_t count, bool asked);
   Result<ir::DeviceOperand> operand_of(const tilert_operand& given, ir::DeviceFunction::Parameter parameter, const std::string& what);
-  Status two_sides(const tilert_region* source, const tilert_region* destination, ir::Region& from, ir::Region& to,
-                   std::string& what);
+  Status two_sides(const tilert_region* source, const tilert_region* destination, ir::Region& from, ir::Region& to, std::string& what);
 
   // atomics.cpp
   Result<ir::Atomic> atomic_of(tilert_atomic_op op, const tilert_atomic_options& options, ir::Access to) const;
@@ -390,8 +389,7 @@ Result<uint32_t> Builder::find(Id id, size_t count, std::string_view what) const
   if (is_none(id))
     return make_error(Code::kInvalidArgument, "{} is none: an id that an earlier call returned is needed", what);
   if (id.serial != serial_)
-    return make_error(Code::kInvalidArgument, "{} is an id of another builder (number {}, this one is {})", what,
-                      id.serial, serial_);
+    return make_error(Code::kInvalidArgument, "{} is an id of another builder (number {}, this one is {})", what, id.serial, serial_);
   if (kind_of(id) != IdTraits<Id>::kind)
     return make_error(Code::kInvalidArgument, "{} is the id of {}, not of {}", what, id_kind_name(kind_of(id)),
                       id_kind_name(IdTraits<Id>::kind));
