@@ -104,12 +104,11 @@ void ElementWise::copy_elements(const ThreadOp& n) {
   if (low_.context().target.has(Feature::cp_async) && copies_whole(n)) {
     const int64_t size = dtype_bytes(src.dtype);
     const Expr within = low_.inside(n.src.buffer, from, {});
-    Expr bytes = low_.index(n.count * size);
-    if (within) {
-      // The last dim may end among the elements.
-      const Expr left = arith::min(arena, arith::sub(arena, src.shape.back(), from.back()), low_.index(n.count));
-      bytes = arith::select(arena, within, arith::mul(arena, left, size), low_.index(0));
-    }
+    const Expr room = arith::sub(arena, src.shape.back(), from.back());
+    // The last dim may end among the elements, also where the first of them is known to be inside.
+    Expr bytes = arith::mul(arena, arith::min(arena, room, low_.index(n.count)), size);
+    if (within) bytes = arith::select(arena, within, bytes, low_.index(0));
+    else if (low_.proves(low_.simplify(arith::le(arena, low_.index(n.count), room)))) bytes = low_.index(n.count * size);
     return low_.call(Primitive::cp_async, {text_arg(std::to_string(n.count * size)), address_arg(low_.memory_access(n.dst.buffer, to)),
                                            address_arg(low_.memory_access(n.src.buffer, from)), value_arg(low_.simplify(bytes))});
   }
