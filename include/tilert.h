@@ -736,11 +736,12 @@ TILERT_API tilert_status tilert_builder_reduce(tilert_builder* builder, tilert_r
                                                const tilert_region* source, const tilert_region* destination,
                                                uint32_t dim, const tilert_reduce_options* options) TILERT_NOEXCEPT;
 
-/* Operations along a dim. Sources and destinations are regions of tiles or of tensors; an element of a tensor that is out
- * of range reads 0, a write there is dropped. Sources are read before anything is written.
+/* Operations along a dim. Sources and destinations are regions of tiles: copy what lies in a tensor parameter to a tile
+ * first. Sources are read before anything is written.
  *
  * ARGMAX and ARGMIN of tilert_builder_reduce give, as int32 or int64, the place along the dim (from 0 in the region) of
- * the first element that is the greatest (least); numbers win over NaN; 0 where all are NaN. They do not accumulate.
+ * the first element that is the greatest (least); numbers win over NaN, -0 and +0 are equal; 0 where all are NaN. They do not
+ * accumulate.
  *
  * scan: destination[i] = source[0] op ... op source[i], in the destination's dtype, 16- and 8-bit floats in f32, rounded
  * once. The extents of both sides are equal. op: SUM, PROD, MAX, MIN, MAX_NAN, MIN_NAN, AND, OR, XOR. REVERSE starts at the
@@ -1049,8 +1050,8 @@ TILERT_API tilert_status tilert_program_interpret(tilert_program* program, const
                                                   uint32_t argument_count, const int64_t* dims, uint32_t dim_count,
                                                   tilert_error** error) TILERT_NOEXCEPT;
 
-/* What print and assert left. `entry` and what it points to live during the callback only. Entries of a block come in the order
- * in which they were made, blocks in any. */
+/* What print and assert left. `entry` and what it points to live during the callback only. What a block tells outside
+ * parallel comes in the order in which it was made; points of parallel, elements of tiles and blocks come in any. */
 typedef struct tilert_diagnostic {
   uint32_t struct_size;
   uint32_t ordinal; /* which print or assert of the program; 0: entries were lost, how many is values[0] */

@@ -1,6 +1,7 @@
 // Printing of scalar expressions. Index arithmetic is exact: int where a proof says that it fits, 64 bits elsewhere.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -113,13 +114,15 @@ std::string CText::index_expr(Expr e, bool wide) const {
       return fmt::format("({} {} {})", operand(0), op_row(e->op).c, operand(1));
     case Op::div: case Op::mod:
       // Floor division by a power of two is a shift, also of negative values.
-      if (e->operand[1]->is_constant() && std::has_single_bit(static_cast<uint64_t>(e->operand[1]->as_int()))) {
+      if (e->operand[1]->is_constant() && e->operand[1]->as_int() > 0 && std::has_single_bit(static_cast<uint64_t>(e->operand[1]->as_int()))) {
         const int64_t divisor = e->operand[1]->as_int();
-        if (e->op == Op::div) return fmt::format("({} >> {})", operand(0), std::countr_zero(static_cast<uint64_t>(divisor)));
+        const int bits = std::countr_zero(static_cast<uint64_t>(divisor));
+        if (e->op == Op::div) return fmt::format("({} >> {})", operand(0), wide ? bits : std::min(bits, 31));
         return fmt::format("({} & {})", operand(0), divisor - 1);
       }
       break;
     case Op::neg: return fmt::format("(-{})", operand(0));
+    case Op::bit_not: return fmt::format("(~{})", operand(0));
     case Op::select: return fmt::format("({} ? {} : {})", operand(0), operand(1), operand(2));
     case Op::cast:
       return fmt::format("{}<{}>({})", cast_name(e->operand[0]->dtype, DType::index), type, expr(e->operand[0]));

@@ -187,14 +187,29 @@ void CText::stmt(const Stmt& s) {
              s.node);
 }
 
+// The counter is an int where begin and end are, too: of a loop without trips they may lie anywhere.
 void CText::loop(const For& f) {
   const bool is_narrow = narrow_(program_.var(f.var));
-  const std::string name = var(f.var);
+  const auto is_int = [&](Expr e) { return bounds_(e).within(INT32_MIN, INT32_MAX); };
+  const bool counts_in_int = is_narrow && is_int(f.begin) && is_int(f.end);
+  const std::string name = var(f.var), counter = is_narrow && !counts_in_int ? name + "_wide" : name;
   if (f.kind == ForKind::unrolled) line("#pragma unroll");
-  open(fmt::format("for ({} {} = {}; {} {} {}; {} += {}) {{", is_narrow ? "int" : "tl_i64", name, expr(f.begin), name,
-                   f.step > 0 ? "<" : ">", expr(f.end), name, f.step));
+  open(fmt::format("for ({} {} = {}; {} {} {}; {}) {{", counts_in_int ? "int" : "tl_i64", counter, expr(f.begin), counter,
+                   f.step > 0 ? "<" : ">", expr(f.end),
+                   advance(f, counter, counts_in_int ? INT32_MIN : INT64_MIN, counts_in_int ? INT32_MAX : INT64_MAX)));
+  if (counter != name) line(fmt::format("const int {} = int({});", name, counter));
   block(f.body);
   close();
+}
+
+// A step beyond the end that may leave the counter's type, least to most, stops there, which ends the loop.
+std::string CText::advance(const For& f, const std::string& counter, int64_t least, int64_t most) const {
+  const bool up = f.step > 0;
+  const arith::Range end = bounds_(f.end);
+  if (up ? end.high <= most - f.step + 1 : end.low >= least - f.step - 1) return fmt::format("{} += {}", counter, f.step);
+  const auto number = [&](int64_t value) { return literal(program_.arena->index(value)); };
+  return fmt::format("{0} = {0} {1} {2} ? {3} : {0} + {4}", counter, up ? ">" : "<", number(up ? most - f.step : least - f.step),
+                     number(up ? most : least), number(f.step));
 }
 
 void CText::let(const Let& l) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "arith/range.h"
 #include "ir/program.h"
 
 namespace tilert::codegen {
@@ -17,8 +18,9 @@ std::string c_functions(const ir::Program& program, std::string_view language);
 
 class CText {
  public:
-  // narrow(e) says that an index expression and all its parts fit 32 bits by proof.
-  CText(const ir::Program& program, std::function<bool(ir::Expr)> narrow) : program_(program), narrow_(std::move(narrow)) {}
+  // narrow(e) says that an index expression and all its parts fit 32 bits by proof; bounds(e) what values it may have.
+  CText(const ir::Program& program, std::function<bool(ir::Expr)> narrow, std::function<arith::Range(ir::Expr)> bounds)
+      : program_(program), narrow_(std::move(narrow)), bounds_(std::move(bounds)) {}
 
   std::string expr(ir::Expr e) const;
   void block(const ir::Block& block);
@@ -41,6 +43,7 @@ class CText {
   void stmt(const ir::Stmt& stmt);
   void share(const ir::Stmt& stmt);
   void loop(const ir::For& loop);
+  std::string advance(const ir::For& loop, const std::string& counter, int64_t least, int64_t most) const;
   void let(const ir::Let& let);
   void call(const ir::Call& call);
   void jump(const ir::Jump& jump);
@@ -55,6 +58,7 @@ class CText {
 
   const ir::Program& program_;
   std::function<bool(ir::Expr)> narrow_;
+  std::function<arith::Range(ir::Expr)> bounds_;
   std::unordered_map<ir::Expr, std::string> shared_;  // of the statement being printed: what has a name
   size_t shared_count_ = 0;
   std::string out_;

@@ -26,7 +26,7 @@ class KernelText {
  public:
   KernelText(const passes::Module& module, const Kernel& kernel, const KernelPlan& plan, size_t index)
       : program_(module.program), kernel_(kernel), plan_(plan), prover_(*module.program.arena, module.facts),
-        text_(module.program, [this](Expr e) { return narrow(e); }), entry_(entry_name(index)) {}
+        text_(module.program, [this](Expr e) { return narrow(e); }, [this](Expr e) { return prover_.bounds(e); }), entry_(entry_name(index)) {}
 
   std::string run(GeneratedKernel& out) {
     collect_uses();

@@ -193,7 +193,8 @@ Result<std::string> Variant::explain(bool as_json) const {
   }
   TILERT_ASSIGN(nlohmann::json made, jit::explain(*program_, choices_, target_, device_, resources));
   made["conditions"] = conditions_;
-  return as_json ? made.dump(2) : explanation_text(made);
+  // Labels and file names are the caller's bytes: what is no UTF-8 there must not make the rest unreadable.
+  return as_json ? made.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) : explanation_text(made);
 }
 
 }  // namespace tilert::jit

@@ -26,7 +26,8 @@ CpuLowering::Clip CpuLowering::clip(const Region& region, const std::vector<Expr
     Expr begin = index(0), end = index(extent);
     if (b.scope == Scope::global) {
       Expr bound = b.shape[d];
-      if (d < valid.size() && valid[d]) bound = arith::min(arena_, bound, valid[d]);
+      // An end below 0 is none of the tensor; less than it, the difference below would wrap.
+      if (d < valid.size() && valid[d]) bound = prover_.simplify(arith::max(arena_, arith::min(arena_, bound, valid[d]), 0));
       const Expr offset = region.offsets[d];
       begin = prover_.simplify(arith::max(arena_, arith::sub(arena_, index(0), offset), 0));
       end = prover_.simplify(arith::min(arena_, arith::sub(arena_, bound, offset), extent));

@@ -125,6 +125,21 @@ TEST(Explain, TheTextNamesTilesAndPlacesOfTheCallersSource) {
                     HasSubstr("a multiprocessor holds"), HasSubstr("no roles: "), HasSubstr("asynchronous, 16 bytes an access")));
 }
 
+TEST(Explain, JsonIsMadeOfLabelsAndPathsOfAnyBytes) {
+  tl::Builder b("bytes");
+  auto x = b.input("x", tl::f32, {64}), y = b.output("y", tl::f32, {64});
+  b.grid({1}, [&](tl::Index) {
+    auto t = b.shared(tl::f32, {64});
+    b.label("caf\xe9 \"\\\n\x01");
+    b.copy(x, t, {}, {"dir\xff/file.cpp", 7});
+    b.copy(t, y);
+  });
+  const std::string text = explained(b.finish(), "sm_80", TILERT_EXPLAIN_JSON);
+  const json made = json::parse(text, nullptr, false);
+  ASSERT_FALSE(made.is_discarded()) << text;
+  EXPECT_THAT(made.dump(), AllOf(HasSubstr("caf\xef\xbf\xbd"), HasSubstr("/file.cpp:7")));
+}
+
 // A fragment that is read under another shape, and a shared tile that is asked to lie in another way.
 tl::Program viewed(bool by_columns, tl::Layout layout) {
   tl::Builder b("viewed");

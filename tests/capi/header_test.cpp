@@ -55,6 +55,11 @@ TEST(Header, ItsExamplesOfFeaturesAreFeatures) {
   EXPECT_EQ(tilert_feature("no such thing", nullptr), TILERT_INVALID_ARGUMENT);
 }
 
+TEST(Header, ARecordOfALaunchWhichItDescribesIsAFeature) {
+  EXPECT_NE(header().find("TILERT_RECORD_ENTRY_BYTES"), std::string::npos);
+  EXPECT_EQ(tilert_feature("launch_record", nullptr), TILERT_OK);
+}
+
 TEST(Header, ItsExamplesOfTargetsAreTargets) {
   std::istringstream lines(header());
   std::set<std::string> targets;

@@ -233,6 +233,68 @@ Scenario counting_down(const Values& v) {
   return s;
 }
 
+// 44. Loops whose last step leaves 32 or 64 bits, the block's and a point's; and loops without trips that begin beyond them.
+Scenario steps_past_the_end(const Values& v) {
+  struct Loop {
+    int64_t begin, end, step;
+  };
+  const bool wide = v["wide"];
+  const tl::DType dtype = wide ? tl::i64 : tl::i32;
+  const int64_t most = wide ? INT64_MAX : INT32_MAX, least = wide ? INT64_MIN : INT32_MIN, part = wide ? most / 5 : 0;
+  const Loop loops[] = {{part, most, most / 7}, {most - 5, most, 3}, {-part, least, -(most / 9)}, {least + 1, least, -2},
+                        {0, most, most},        {most - 1, most, 1}, {INT64_C(5000000000), 2, 1 << 20}};
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto ends = b.input("ends", dtype, {7});
+    auto trips = b.output("trips", tl::i32, {7}), sums = b.output("sums", tl::i32, {7});
+    b.grid({1}, [&](tl::Index) {
+      int64_t at = 0;
+      for (const Loop& loop : loops) {
+        const auto count = [&] {
+          auto n = b.var(tl::i32), sum = b.var(tl::i32);
+          n = 0, sum = 0;
+          b.serial(loop.begin, tl::cast(tl::index, ends(at)), loop.step, [&](tl::Index i) {
+            n = n + 1, sum = sum + tl::cast(tl::i32, i);
+            b.if_(n >= 100, [&] { b.break_(); });
+          });
+          trips(at) = n, sums(at) = sum;
+        };
+        if (v["point"]) b.parallel({1}, [&](tl::Index) { count(); });
+        else count();
+        ++at;
+      }
+    });
+  });
+  Reals ends, trips, sums;
+  for (const Loop& loop : loops) {
+    int64_t n = 0, i = loop.begin;
+    int32_t sum = 0;
+    for (bool more = true; more && (loop.step > 0 ? i < loop.end : i > loop.end); more = !__builtin_add_overflow(i, loop.step, &i))
+      ++n, sum = static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(i));
+    ends.push_back(static_cast<Real>(loop.end)), trips.push_back(static_cast<Real>(n)), sums.push_back(sum);
+  }
+  s.launch().input(dtype, ends).output(tl::i32, exactly(trips)).output(tl::i32, exactly(sums));
+  return s;
+}
+
+// 44. Index values that fit 32 bits: what is beyond them on the way, and operations that 32 bits have otherwise.
+Scenario narrow_indices(const Values&) {
+  Scenario s;
+  s.program([](tl::Builder& b) {
+    auto x = b.input("x", tl::i32, {2}), y = b.output("y", tl::i64, {7});
+    b.grid({1}, [&](tl::Index) {
+      const auto most = tl::cast(tl::index, x(0)), least = tl::cast(tl::index, x(1));
+      const tl::Expr values[] = {~least, ~(least * 2), least / (INT64_C(1) << 40), most / (INT64_C(1) << 32), least % (INT64_C(1) << 40), -least, most * most};
+      for (int i = 0; i < 7; ++i) y(i) = tl::cast(tl::i64, values[i]);
+    });
+  });
+  const int64_t most = INT32_MAX, least = INT32_MIN;
+  Reals want;
+  for (int64_t value : {~least, ~(least * 2), int64_t{-1}, int64_t{0}, (INT64_C(1) << 40) + least, -least, most * most}) want.push_back(static_cast<Real>(value));
+  s.launch().input(tl::i32, {static_cast<Real>(most), static_cast<Real>(least)}).output(tl::i64, exactly(want));
+  return s;
+}
+
 Scenario misplaced_jumps(const Values& v) {
   Scenario s;
   s.program([&](tl::Builder& b) {
@@ -278,6 +340,8 @@ void add_control_cases(std::vector<Case>& to) {
   to.push_back({"44", "loops_of_a_point", {{"kind", {0, 1, 2}}}, loops_of_a_point});
   to.push_back({"44", "a_return_from_loops", {{"while", {0, 1}}, {"at_once", {0, 1}}}, early_return});
   to.push_back({"44", "counting_down", {{"step", {1, 3}}}, counting_down});
+  to.push_back({"44", "steps_past_the_end", {{"wide", {0, 1}}, {"point", {0, 1}}}, steps_past_the_end});
+  to.push_back({"44", "narrow_indices", {}, narrow_indices});
   to.push_back({"44", "misplaced_jumps", {{"of", {0, 1, 2, 3, 4}}}, misplaced_jumps});
   to.push_back({"44", "left_in_time", {}, left_in_time});
   to.push_back({"42", "jumps_among_copies", {{"first", {0, 1}}, {"deep", {0, 1}}}, jumps_among_copies});

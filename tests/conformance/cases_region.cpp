@@ -96,6 +96,34 @@ Scenario run_time_ends(const Values& v) {
   return s;
 }
 
+// 48b. Ends that are any value: below 0 as at 0, beyond the tensor as its own.
+Scenario ends_anywhere(const Values&) {
+  Scenario s;
+  s.program([](tl::Builder& b) {
+    auto x = b.input("x", tl::f32, {8, 8}), all = b.output("all", tl::f32, {8, 8}), part = b.output("part", tl::f32, {8, 8});
+    auto end = b.scalar("end", tl::i64);
+    b.grid({1}, [&](tl::Index) {
+      auto t = b.shared(tl::f32, {8, 8});
+      const tl::Expr to = tl::cast(tl::index, end);
+      b.copy(x(1, 2), t, tl::CopyOptions().valid({to, 8}).safe(-7));
+      b.copy(t, all(0, 0));
+      b.copy(t, part(0, 1), tl::CopyOptions().valid({8, to}));
+    });
+  });
+  const Reals data = pattern(tl::f32, 64);
+  for (int64_t end : {INT64_MIN, int64_t{-1}, int64_t{0}, int64_t{5}, INT64_MAX}) {
+    Reals want;
+    std::vector<Want> some = untouched(64);
+    for (int64_t i = 0; i < 8; ++i)
+      for (int64_t j = 0; j < 8; ++j) {
+        want.push_back(i + 1 < std::min<int64_t>(end, 8) && j + 2 < 8 ? data[(i + 1) * 8 + j + 2] : -7);
+        if (j + 1 < std::min<int64_t>(end, 8)) some[i * 8 + j + 1] = {want.back(), 0, false};
+      }
+    s.launch().input(tl::f32, data).output(tl::f32, exactly(want)).output(tl::f32, some).scalar(tl::i64, static_cast<Real>(end));
+  }
+  return s;
+}
+
 }  // namespace
 
 void add_region_cases(std::vector<Case>& to) {
@@ -104,6 +132,7 @@ void add_region_cases(std::vector<Case>& to) {
   to.push_back({"48b", "rows_that_end_at_run_time",
                 {{"end_row", {0, 1, 33, 40}}, {"end_column", {0, 7, 64, 72}}, {"scope", {0, 1}}, dtypes({tl::f16, tl::f32, tl::i8})},
                 run_time_ends});
+  to.push_back({"48b", "ends_anywhere", {}, ends_anywhere});
 }
 
 }  // namespace tilert::conformance
