@@ -1,7 +1,9 @@
 // Device functions in LLVM IR: the user's definitions, with every name that they define made the function's own, so that no
 // two texts of a module meet. What they only declare keeps its name, and stands once in the module.
 // Not here: whether the text is allowed to be there (the guard, src/compiler).
+#include <algorithm>
 #include <functional>
+#include <iterator>
 
 #include "codegen/llvm_kernel.h"
 
@@ -128,11 +130,11 @@ class FunctionText {
 
   // Whether something stands behind `define` that says who sees the function. Without it nobody outside of the module does.
   bool has_linkage(size_t at) const {
-    static const std::set<std::string_view> kLinkages = {"private", "internal", "external", "available_externally", "linkonce",
-                                                         "linkonce_odr", "weak", "weak_odr", "extern_weak", "common", "appending"};
+    static constexpr std::string_view kLinkages[] = {"private", "internal", "external", "available_externally", "linkonce",
+                                                     "linkonce_odr", "weak", "weak_odr", "extern_weak", "common", "appending"};
     while (++at < tokens_.size() && tokens_[at].kind == Piece::space) {
     }
-    return at < tokens_.size() && kLinkages.count(tokens_[at].text) != 0;
+    return at < tokens_.size() && std::find(std::begin(kLinkages), std::end(kLinkages), tokens_[at].text) != std::end(kLinkages);
   }
 
   // Calls through opaque pointers check no types, so that this does.
