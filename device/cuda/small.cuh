@@ -175,11 +175,19 @@ TL_DEV tl_e8m0 tl_e8m0_code(float x, bool saturates) {
 }
 
 //@ tl_nf4_value
+// By selects, a bit of the code each: a table that threads read at different places would lie in memory.
 TL_DEV float tl_nf4_value(tl_nf4 x) {
   constexpr float table[16] = {
       -1.0f, -0.696192801f, -0.525073051f, -0.394917488f, -0.284441382f, -0.18477343f, -0.0910500363f, 0.0f,
       0.0795802996f, 0.160930201f, 0.246112302f, 0.337915242f, 0.440709829f, 0.562617004f, 0.722956836f, 1.0f};
-  return table[x.bits & 15];
+  float values[8];
+#pragma unroll
+  for (int i = 0; i < 8; ++i) values[i] = x.bits & 1 ? table[2 * i + 1] : table[2 * i];
+#pragma unroll
+  for (int i = 0; i < 4; ++i) values[i] = x.bits & 2 ? values[2 * i + 1] : values[2 * i];
+#pragma unroll
+  for (int i = 0; i < 2; ++i) values[i] = x.bits & 4 ? values[2 * i + 1] : values[2 * i];
+  return x.bits & 8 ? values[1] : values[0];
 }
 
 //@ tl_nf4_code
