@@ -126,6 +126,7 @@ bool Machine::run_together(const Kernel& kernel, const int64_t grid[3]) {
                   "interpret it with smaller dims");
   InterpretOptions options = options_;
   options.max_statements = std::max<int64_t>(1, (options_.max_statements - statements_) / count);
+  options.max_elements = std::max<int64_t>(1, (options_.max_elements - elements_) / count);
   Meeting meeting(static_cast<size_t>(count));
   std::deque<Machine> machines;
   std::deque<Operations> code;

@@ -232,9 +232,17 @@ bool Machine::span(const Place& p, uint32_t lane, int64_t count, int64_t& elemen
          fail(fmt::format("{} elements from element {} on leave {}", count, element, buffer_name(*p.memory)));
 }
 
+bool Machine::goes_over(int64_t elements) {
+  if (elements > options_.max_elements - elements_)
+    return fail("the program goes over more elements of tiles than allowed: does a loop end?", Code::kTimeout);
+  elements_ += elements;
+  return true;
+}
+
 // Calls f(indices) for each element of a region in row-major order; null indices where it is at or beyond a bound.
 template <class F>
 bool Machine::walk(const Place& p, uint32_t lane, const std::vector<const Tape*>& bounds, F f) {
+  if (!goes_over(p.size)) return false;
   const size_t rank = p.at.size();
   int64_t start[kMaxRank + 1], bound[kMaxRank + 1], at[kMaxRank + 1], step[kMaxRank + 1] = {};
   for (size_t d = 0; d < rank; ++d) {

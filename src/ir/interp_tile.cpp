@@ -84,6 +84,9 @@ bool Machine::step(const Operation& op, const Gemm& n, const Lanes& lanes) {
   if (a.rows != c.rows || b.columns != c.columns || a.columns != b.rows)
     return fail(fmt::format("gemm of [{}, {}] by [{}, {}] into [{}, {}]", a.rows, a.columns, b.rows, b.columns, c.rows,
                             c.columns));
+  int64_t products = 0;
+  if (__builtin_mul_overflow(pc.size, a.columns, &products)) products = INT64_MAX;
+  if (!goes_over(products)) return false;
   std::vector<uint64_t> va, vb, vc(static_cast<size_t>(pc.size), 0);
   const bool accumulate = eval(op.e[0], lane) != 0;
   if (!read_region(pa, lane, {}, 0, va) || !read_region(pb, lane, {}, 0, vb)) return false;

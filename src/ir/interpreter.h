@@ -41,6 +41,7 @@ struct Reports {
 struct InterpretOptions {
   int threads = 0;                            // of lowered kernels; 0: Kernel::threads
   int64_t max_statements = int64_t{1} << 36;  // executed, each lane's counted; more is an error
+  int64_t max_elements = INT64_MAX;           // of regions that statements of tiles go over, and their multiply-adds
   int64_t max_tile_bytes = int64_t{1} << 30;
   Reports* reports = nullptr;  // null: nobody asks
 };

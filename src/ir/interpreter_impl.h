@@ -162,6 +162,8 @@ class Machine {
                    std::vector<uint64_t>& values);
   bool write_region(const Place& p, uint32_t lane, const std::vector<const Tape*>& bounds,
                     const std::vector<uint64_t>& values);
+  // False, with an error, where that many more elements are more than allowed.
+  bool goes_over(int64_t elements);
   template <class F>
   bool walk(const Place& p, uint32_t lane, const std::vector<const Tape*>& bounds, F f);
 
@@ -224,7 +226,7 @@ class Machine {
   uint32_t point_ = 0, first_point_ = 0;
   std::vector<std::optional<JumpKind>> jump_;  // by lane: what it is on its way to
   size_t jumping_ = 0;                          // lanes that are
-  int64_t statements_ = 0;
+  int64_t statements_ = 0, elements_ = 0;
   Meeting* meeting_ = nullptr;  // of the grid's blocks, of which this machine runs number `number_`
   size_t number_ = 0;
   const Stmt* current_ = nullptr;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 namespace tilert::fuzz {
 
@@ -288,12 +289,13 @@ void EveryCall::tensor_view() {
   const Stored* const of = pick([](const Stored& s) { return s.access && !s.table && !s.shape.empty(); });
   if (!of) return;
   Stored s = *of;
-  uint32_t order[4] = {0, 1, 2, 3};
+  std::vector<uint32_t> order(s.shape.size());
+  std::iota(order.begin(), order.end(), 0u);
   if (in_.below(2) && s.shape.size() > 1) {
     std::swap(s.shape[s.shape.size() - 1], s.shape[s.shape.size() - 2]);
     std::swap(order[s.shape.size() - 1], order[s.shape.size() - 2]);
     const bool told = in_.below(2);
-    s.tensor = TILERT_CALL(tilert_builder_tensor_transpose, b_, s.tensor, told ? order : nullptr, told ? static_cast<uint32_t>(s.shape.size()) : 0);
+    s.tensor = TILERT_CALL(tilert_builder_tensor_transpose, b_, s.tensor, told ? order.data() : nullptr, told ? static_cast<uint32_t>(s.shape.size()) : 0);
   } else {
     if (std::find(s.shape.begin(), s.shape.end(), 0u) != s.shape.end()) return;
     s.shape.insert(s.shape.begin(), 1);

@@ -25,6 +25,7 @@ void interpret(const ir::Program& program) {
     arguments.dims.push_back(program.dims[i].value.value_or(program.dims[i].divisible == 1 ? 2 : 0));
   ir::InterpretOptions options;
   options.max_statements = 20000;
+  options.max_elements = 1 << 24;
   options.max_tile_bytes = 1 << 18;
   (void)ir::interpret(program, arguments, options);
 }

@@ -252,6 +252,17 @@ TEST(Interpreter, ALoopThatNeverEndsIsStopped) {
   EXPECT_EQ(status.error().code, Code::kTimeout);
 }
 
+TEST(Interpreter, ALoopOfLargeTilesIsStoppedByWhatItGoesOver) {
+  std::vector<uint16_t> a(64 * 64, f32_to_f16(1)), b(64 * 64, f32_to_f16(2));
+  std::vector<float> c(64 * 64);
+  const HostArguments arguments{{tensor(a), tensor(b), tensor(c)}, {64, 64, 64}};
+  const Program p = samples::gemm(DType::f16, 64, 64, 64);
+  EXPECT_TRUE(interpret(p, arguments, {.max_elements = 64 * 64 * 64 + 12 * 64 * 64}));
+  const Status status = interpret(p, arguments, {.max_elements = 64 * 64 * 64});
+  ASSERT_FALSE(status);
+  EXPECT_EQ(status.error().code, Code::kTimeout);
+}
+
 TEST(Interpreter, TheCallersRoundingModeChangesNothing) {
   const std::string body = "parallel (%i : 4) { let %v = load @A[%i] store @B[%i] = div(exp(%v), f32(3.0)) }";
   const auto want = run(body, {0.1f, 0.2f, 0.3f, 0.7f}, std::vector<float>(4)).out;
