@@ -1,4 +1,4 @@
-// Case 75: fast math. Each fast form over its whole range, ends and subnormals included, within the bounds of ir/fast.def; what has
+// Case 76: fast math. Each fast form over its whole range, ends and subnormals included, within the bounds of ir/fast.def; what has
 // no fast form stays as exact as it is.
 #include <cmath>
 #include <iterator>
@@ -195,9 +195,9 @@ Scenario masked_softmax(const Values& v) {
 void add_fast_cases(std::vector<Case>& to) {
   Axis each{"form", {}};
   for (size_t i = 0; i < std::size(kForms); ++i) each.values.push_back(static_cast<int64_t>(i));
-  to.push_back({"75", "fast_forms", {each, dtypes({tl::f32, tl::f16, tl::bf16})}, forms});
-  to.push_back({"75", "fast_math_leaves_other_operations", {}, others});
-  to.push_back({"75", "fast_softmax_of_masked_rows", {{"masked", {-1, 3}}}, masked_softmax});
+  to.push_back({"76", "fast_forms", {each, dtypes({tl::f32, tl::f16, tl::bf16})}, forms});
+  to.push_back({"76", "fast_math_leaves_other_operations", {}, others});
+  to.push_back({"76", "fast_softmax_of_masked_rows", {{"masked", {-1, 3}}}, masked_softmax});
 }
 
 }  // namespace tilert::conformance
