@@ -77,6 +77,21 @@ class ElementWise {
   ir::Expr owner();  // true on the thread whose effects on memory count; null: on each
   int64_t most_added(const ir::Atomic& n) const;
   void atomic(const ir::Stmt* s, const ir::Atomic& n);
+  // Emits a statement that gives the value of `var`, one of its fields (kNoVar: nobody asks): 0 where the condition does not hold.
+  template <class Node>
+  void give(ir::Expr condition, Node& node, ir::VarId& var, const char* name) {
+    const ir::VarId asked = var;
+    if (asked == ir::kNoVar || !condition) return low_.when(condition, [&] { low_.emit(node); });
+    const DType dtype = low_.program().vars[asked].dtype;
+    const ir::BufferId box = low_.scalar(dtype, name);
+    low_.store({box, {}}, low_.arena().constant(dtype, 0));
+    low_.when(condition, [&] {
+      var = low_.program().add_var(ir::VarKind::let, dtype, name);
+      low_.emit(node);
+      low_.store({box, {}}, low_.program().var(var));
+    });
+    low_.emit(ir::Let{asked, nullptr, {box, {}}});
+  }
   void report(const ir::Report& n);
   void add_vector(const ir::Atomic& n, const ir::Access& at, ir::BufferId box);
 

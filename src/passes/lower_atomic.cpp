@@ -141,16 +141,7 @@ void ElementWise::atomic(const Stmt* s, const Atomic& n) {
   const auto indices = values(n.to.indices);
   one.to = low_.memory_access(n.to.buffer, indices);
   const Expr condition = arith::logical_and(low_.arena(), owner(), bounds_condition(n.to, indices));
-  if (n.old == kNoVar || !condition) return low_.when(condition, [&] { low_.emit(one); });
-  const DType dtype = low_.program().buffer(n.to.buffer).dtype;
-  const BufferId box = low_.scalar(dtype, "old");
-  low_.store({box, {}}, low_.arena().constant(dtype, 0));
-  low_.when(condition, [&] {
-    one.old = low_.program().add_var(VarKind::let, dtype, "old");
-    low_.emit(one);
-    low_.store({box, {}}, low_.program().var(one.old));
-  });
-  low_.emit(Let{n.old, nullptr, {box, {}}});
+  give(condition, one, one.old, "old");
 }
 
 void ElementWise::report(const Report& n) {

@@ -76,16 +76,7 @@ void ElementWise::call_device(const CallDevice& n) {
     condition = arith::logical_and(low_.arena(), condition, bounds_condition(at, indices));
     operand.at = low_.memory_access(at.buffer, indices);
   }
-  if (n.var == kNoVar || !condition) return low_.when(condition, [&] { low_.emit(one); });
-  const DType result = low_.program().vars[n.var].dtype;
-  const BufferId box = low_.scalar(result, "result");
-  low_.store({box, {}}, low_.arena().constant(result, 0));
-  low_.when(condition, [&] {
-    one.var = low_.program().add_var(VarKind::let, result, "result");
-    low_.emit(one);
-    low_.store({box, {}}, low_.program().var(one.var));
-  });
-  low_.emit(Let{n.var, nullptr, {box, {}}});
+  give(condition, one, one.var, "result");
 }
 
 }  // namespace tilert::passes
