@@ -50,11 +50,32 @@ std::string CText::buffer(BufferId id) const {
   return marked(b.scope == Scope::global ? 'p' : b.scope == Scope::shared ? 's' : 'r', id);
 }
 
+// The text without the declarations of tiles that nothing else in it names: those used through their views alone.
+std::string CText::without_unused_tiles() const {
+  std::unordered_map<std::string_view, size_t> uses;
+  const std::string_view in = out_;
+  for (size_t mark = in.find(kMark); mark != std::string_view::npos;) {
+    const size_t end = in.find(kMark, mark + 1);
+    ++uses[in.substr(mark, end + 1 - mark)];
+    mark = in.find(kMark, end + 1);
+  }
+  std::string text;
+  size_t at = 0;
+  for (const Declaration& d : tiles_) {
+    if (uses[d.name] > 1) continue;
+    text += in.substr(at, d.begin - at);
+    at = d.end;
+  }
+  text += in.substr(at);
+  return text;
+}
+
 // By where names stand in the text, not by when they were asked for: in what order the arguments of one call are
 // evaluated is the compiler's choice.
 std::string CText::take() {
   std::unordered_map<std::string_view, size_t> vars, buffers;
-  const std::string_view in = out_;
+  const std::string kept = without_unused_tiles();
+  const std::string_view in = kept;
   std::string text;
   size_t at = 0;
   for (size_t mark = in.find(kMark); mark != std::string_view::npos; mark = in.find(kMark, at)) {
@@ -276,6 +297,7 @@ std::string c_functions(const Program& program, std::string_view language) {
 
 void CText::alloc(const Alloc& a) {
   const Buffer& b = program_.buffer(a.buffer);
+  const size_t begin = out_.size();
   if (b.scope == Scope::shared) {
     const std::string type = is_packed(a.buffer) ? "unsigned char" : c_type(b.dtype);
     line(fmt::format("{}* const {} = reinterpret_cast<{}*>(tl_arena + {});", type, buffer(a.buffer), type, b.byte_offset));
@@ -284,6 +306,7 @@ void CText::alloc(const Alloc& a) {
   } else {
     line(fmt::format("{} {}[{}];", c_type(b.dtype), buffer(a.buffer), b.shape[0]->as_int()));
   }
+  tiles_.push_back({buffer(a.buffer), begin, out_.size()});
 }
 
 void CText::call(const Call& c) {

@@ -40,6 +40,7 @@ class CText {
   bool is_packed(ir::BufferId id) const;                // its elements share bytes: its pointer is to bytes
 
  private:
+  std::string without_unused_tiles() const;
   void stmt(const ir::Stmt& stmt);
   void share(const ir::Stmt& stmt);
   void loop(const ir::For& loop);
@@ -61,6 +62,11 @@ class CText {
   std::function<arith::Range(ir::Expr)> bounds_;
   std::unordered_map<ir::Expr, std::string> shared_;  // of the statement being printed: what has a name
   size_t shared_count_ = 0;
+  struct Declaration {  // of a tile: what the text calls it, and where its line stands
+    std::string name;
+    size_t begin, end;
+  };
+  std::vector<Declaration> tiles_;
   std::string out_;
   int indent_ = 0;
 };

@@ -241,12 +241,13 @@ Scenario steps_past_the_end(const Values& v) {
   const bool wide = v["wide"];
   const tl::DType dtype = wide ? tl::i64 : tl::i32;
   const int64_t most = wide ? INT64_MAX : INT32_MAX, least = wide ? INT64_MIN : INT32_MIN, part = wide ? most / 5 : 0;
-  const Loop loops[] = {{part, most, most / 7}, {most - 5, most, 3}, {-part, least, -(most / 9)}, {least + 1, least, -2},
-                        {0, most, most},        {most - 1, most, 1}, {INT64_C(5000000000), 2, 1 << 20}};
+  // None gives the same with its neighbour's end.
+  const Loop loops[] = {{part, most, most / 7}, {-part, least, -(most / 9)}, {most - 5, most, 3}, {least + 1, least, -2},
+                        {0, most, most}, {least + 3, least, -1}, {most - 1, most, 1}, {INT64_C(5000000000), 2, 1 << 20}};
   Scenario s;
   s.program([&](tl::Builder& b) {
-    auto ends = b.input("ends", dtype, {7});
-    auto trips = b.output("trips", tl::i32, {7}), sums = b.output("sums", tl::i32, {7});
+    auto ends = b.input("ends", dtype, {8});
+    auto trips = b.output("trips", tl::i32, {8}), sums = b.output("sums", tl::i32, {8});
     b.grid({1}, [&](tl::Index) {
       int64_t at = 0;
       for (const Loop& loop : loops) {

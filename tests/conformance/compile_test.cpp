@@ -1,7 +1,10 @@
-// What needs no GPU: each pass leaves a legal program of every case; and a sample of all cases compiles for every GPU
+// What needs no GPU: each pass leaves a legal program of every case, and no source declares a tile in vain; and a sample of all cases compiles for every GPU
 // target with nothing for ptxas to complain of: no spill, no stack frame, no serialized product. The second needs NVRTC
 // and is skipped by name without it.
 #include <gtest/gtest.h>
+
+#include <cctype>
+#include <regex>
 
 #include "compiler/compiler.h"
 #include "compiler/nvrtc.h"
@@ -53,7 +56,34 @@ std::string fault(tilert_context* context, const Scenario& scenario, const tl::P
   return out;
 }
 
-// Empty, or which pass left something illegal. A text of a stage comes from verified passes.
+// Whether the text names it from there on. Names are a letter and a number.
+bool names(const std::string& text, const std::string& name, size_t from) {
+  for (size_t at = text.find(name, from); at != text.npos; at = text.find(name, at + 1))
+    if (!std::isalnum(static_cast<unsigned char>(text[at - 1])) && !std::isdigit(static_cast<unsigned char>(text[at + name.size()]))) return true;
+  return false;
+}
+
+// Empty, or the declaration of a tile that nothing in its kernel names again: "float* const s4 = reinterpret_cast...;" or
+// "float r5[8];", a line each.
+std::string unused_tile(const std::string& source) {
+  static const std::regex kTile(R"( *[\w ]+(?:\* const)? ([rs]\d+)(?:\[\d+\];| = reinterpret_cast<.*;))");
+  for (size_t kernel = source.find("\nTL_KERNEL("); kernel != source.npos;) {
+    const size_t end = std::min(source.find("\nTL_KERNEL(", kernel + 1), source.size());
+    const std::string text = source.substr(kernel, end - kernel);
+    for (size_t line = 0, next = 0; line < text.size(); line = next) {
+      next = std::min(text.find('\n', line), text.size() - 1) + 1;
+      const std::string_view whole = std::string_view(text).substr(line, next - 1 - line);
+      const bool may = whole.find('=') == whole.npos ? whole.ends_with("];") : whole.find("(tl_arena + ") != whole.npos;
+      std::cmatch m;
+      if (may && std::regex_match(whole.data(), whole.data() + whole.size(), m, kTile) && !names(text, m[1], next)) return m[0];
+    }
+    kernel = end == source.size() ? source.npos : end;
+  }
+  return {};
+}
+
+// Empty, or what is not as it must be: a pass left something illegal (a text of a stage comes from verified passes), or the
+// source declares what it does not use.
 std::string illegal(tilert_context* context, const Scenario& scenario, const tl::Program& program, const char* target) {
   const KernelRequest request(scenario, target);
   tilert_kernel* kernel = nullptr;
@@ -68,6 +98,8 @@ std::string illegal(tilert_context* context, const Scenario& scenario, const tl:
     size_t size = 0;
     status = tilert_variant_text(variant.get(), "insert_barriers", &text, &size, &error);
     if (status == TILERT_OK && size == 0) out = "no text";
+    if (status == TILERT_OK) status = tilert_variant_text(variant.get(), "source", &text, &size, &error);
+    if (status == TILERT_OK && out.empty()) out = unused_tile(std::string(text, size));
   }
   if (status != TILERT_OK) out = tl::Error(status, error).text();
   tilert_kernel_release(kernel);
@@ -76,7 +108,7 @@ std::string illegal(tilert_context* context, const Scenario& scenario, const tl:
 
 class EveryPass : public testing::TestWithParam<const char*> {};
 
-TEST_P(EveryPass, LeavesALegalProgram) {
+TEST_P(EveryPass, LeavesALegalProgramWithoutUnusedTiles) {
   auto context = test_context();
   ASSERT_TRUE(context) << context.error().text();
   int programs = 0;

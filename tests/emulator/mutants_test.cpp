@@ -44,6 +44,14 @@ TEST(Mutants, EachOrderIsDeletedOrWeakenedAndEachOffsetShifted) {
   EXPECT_THAT(changes_of(10), ElementsAre("shift: p1[1 + v0] = v5;"));
 }
 
+TEST(Mutants, AreOfKernelsAndNotOfTheProgramsOwnFunctions) {
+  const std::string function = "namespace tl_user_f {\n__device__ int f(int* p1) {\n  p1[0] = 1;\n  return 2;\n}\n}\n\n";
+  const Torn torn = tear_text(function + kText);
+  EXPECT_EQ(torn.mutants.size(), tear_text(kText).mutants.size());
+  EXPECT_EQ(torn.body.substr(0, function.size()), function);
+  EXPECT_EQ(torn.mutants.front().line, 9);
+}
+
 TEST(Mutants, TheTornTextHasTheLinesOfTheTextAndAsksForEachMutantOnce) {
   const Torn torn = tear_text(kText);
   const std::string text = kText;
