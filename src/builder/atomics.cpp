@@ -32,9 +32,10 @@ Status Builder::check_atomic(const ir::Atomic& atomic) const {
                       "{} is neither a parameter nor a shared tile: nobody else sees it, so load and store will do",
                       buffer.name);
   if (!ir::atomic_takes(atomic.op, buffer.dtype))
-    return make_error(Code::kInvalidProgram, "{} holds {}: atomic {} takes {}32 and 64 bit integers; declare it wider",
+    return make_error(Code::kInvalidProgram, "{} holds {}: atomic {} takes {}32 and 64 bit integers; {}",
                       buffer.name, dtype_text(buffer.dtype), ir::word(atomic.op),
-                      ir::atomic_takes(atomic.op, DType::f32) ? "f16, bf16, f32, f64, and " : "");
+                      ir::atomic_takes(atomic.op, DType::f32) ? "f16, bf16, f32, f64, and " : "",
+                      ir::atomic_advice(atomic.op, buffer.dtype));
   if (!ir::atomic_allows(atomic.op, atomic.order))
     return make_error(Code::kInvalidArgument, "atomic {} cannot {}: a load acquires, a store releases", ir::word(atomic.op),
                       ir::word(atomic.order));

@@ -96,10 +96,8 @@ Result<std::shared_ptr<const ir::Program>> Builder::finish() {
   run("finish", [&]() -> Status {
     if (!program_) return make_error(Code::kInvalidArgument, "the builder is spent: finish was called before");
     if (scopes_.size() > 1) {
-      const ir::Location& opened = program_->locations[top().location];
-      return make_error(Code::kInvalidProgram, "{} scope{} left open; the innermost was opened at {}:{}",
-                        scopes_.size() - 1, scopes_.size() == 2 ? " is" : "s are",
-                        opened.file.empty() ? "<unknown>" : opened.file, opened.line);
+      return make_error(Code::kInvalidProgram, "{} scope{} left open; the innermost is the {}{}", scopes_.size() - 1,
+                        scopes_.size() == 2 ? " is" : "s are", scope_name(top()), opened_at(top()));
     }
     if (program_->kernels.empty())
       return make_error(Code::kInvalidProgram, "the program '{}' has no kernel: open one with begin_kernel",

@@ -147,9 +147,7 @@ class Builder {
   enum class ScopeKind : uint8_t { program, kernel, parallel, serial, pipelined, then, otherwise, combine, head, repeat };
   struct OpenScope {
     ScopeKind kind = ScopeKind::program;
-    uint32_t serial = 0;
-    uint32_t location = 0;
-    uint32_t ordinal = 0;
+    uint32_t serial = 0, location = 0, ordinal = 0;
     ir::Block body;
     std::vector<ir::VarId> vars;                                      // parallel, loops
     std::vector<int64_t> extents;                                     // parallel
@@ -192,6 +190,8 @@ class Builder {
   template <class Id, class F>
   Id make(std::string_view operation, F&& f);
   std::string where(std::string_view operation) const;
+  std::string opened_at(const OpenScope& scope) const;  // " opened at FILE:LINE", nothing where no place was given
+  static const char* scope_name(const OpenScope& scope);
   void drop_label();
   uint32_t location();
 
@@ -225,7 +225,7 @@ class Builder {
   Status need_statements() const;
   Status need_tile_level() const;
   Status open(ScopeKind kind);
-  Status close(ScopeKind kind);
+  Status close(ScopeKind kind, bool threads = false);
   Lifetime here() const;
   void append(ir::Stmt::Node node);
   Status need_threads() const;

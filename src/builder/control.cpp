@@ -33,7 +33,8 @@ Status Builder::need_statements() const {
 Status Builder::need_tile_level() const {
   TILERT_TRY(need_statements());
   if (!enclosing(ScopeKind::parallel)) return {};
-  return make_error(Code::kInvalidProgram, "this cannot stand inside parallel: move it out of the loop");
+  return make_error(Code::kInvalidProgram, "this cannot stand inside {}: move it out of the loop",
+                    scope_name(*enclosing(ScopeKind::parallel)));
 }
 
 Builder::Lifetime Builder::here() const { return {static_cast<uint32_t>(scopes_.size() - 1), scopes_.back().serial}; }
@@ -91,16 +92,25 @@ constexpr const char* kScopeNames[] = {"program", "kernel", "parallel", "serial"
                                        "while", "while's body"};
 }  // namespace
 
+const char* Builder::scope_name(const OpenScope& scope) {
+  return scope.threads ? "threads" : kScopeNames[static_cast<size_t>(scope.kind)];
+}
+
+std::string Builder::opened_at(const OpenScope& scope) const {
+  const ir::Location& at = program_->locations[scope.location];
+  std::string out = at.file.empty() ? "" : fmt::format("{}:{}", at.file, at.line);
+  if (!at.label.empty()) out += fmt::format("{}'{}'", out.empty() ? "" : " ", at.label);
+  return out.empty() ? out : " opened at " + out;
+}
+
 // The innermost scope is of this kind, and is left to the caller to take off.
-Status Builder::close(ScopeKind kind) {
+Status Builder::close(ScopeKind kind, bool threads) {
   const ScopeKind mine = top().kind;
-  if (mine == kind || (kind == ScopeKind::then && mine == ScopeKind::otherwise)) return {};
-  const char* wanted = kScopeNames[static_cast<size_t>(kind)];
+  if ((mine == kind && top().threads == threads) || (kind == ScopeKind::then && mine == ScopeKind::otherwise)) return {};
+  const char* wanted = threads ? "threads" : kScopeNames[static_cast<size_t>(kind)];
   if (mine == ScopeKind::program) return make_error(Code::kInvalidProgram, "end of {}, but no scope is open", wanted);
-  const ir::Location& opened = program_->locations[top().location];
-  return make_error(Code::kInvalidProgram, "end of {}, but the innermost open scope is the {} opened at {}:{}", wanted,
-                    kScopeNames[static_cast<size_t>(mine)], opened.file.empty() ? "<unknown>" : opened.file,
-                    opened.line);
+  return make_error(Code::kInvalidProgram, "end of {}, but the innermost open scope is the {}{}", wanted, scope_name(top()),
+                    opened_at(top()));
 }
 
 void Builder::append(ir::Stmt::Node node) {
@@ -118,8 +128,9 @@ Result<tilert_expr> Builder::add_variable(ir::VarKind kind, DType dtype, std::st
 Code Builder::begin_parallel(const tilert_expr* extents, uint32_t rank, tilert_expr* indices) {
   return run("parallel", [&]() -> Status {
     TILERT_TRY(need_statements());
-    if (enclosing(ScopeKind::parallel))
-      return make_error(Code::kInvalidProgram, "parallel inside parallel: give one loop all the extents");
+    if (const OpenScope* loop = enclosing(ScopeKind::parallel))
+      return make_error(Code::kInvalidProgram, "parallel inside {}", loop->threads ? "threads: move it out of the loop, or let a "
+                        "serial loop take the elements of a thread" : "parallel: give one loop all the extents");
     if (rank < 1 || rank > kMaxParallelRank || !extents || !indices)
       return make_error(Code::kInvalidArgument, "rank is {}: give 1 to {} extents and room for their indices", rank,
                         kMaxParallelRank);
@@ -148,7 +159,6 @@ Code Builder::begin_parallel(const tilert_expr* extents, uint32_t rank, tilert_e
 Code Builder::end_parallel() {
   return run("end of parallel", [&]() -> Status {
     TILERT_TRY(close(ScopeKind::parallel));
-    if (top().threads) return make_error(Code::kInvalidProgram, "end of parallel, but the innermost open scope is threads");
     OpenScope scope = std::move(scopes_.back());
     scopes_.pop_back();
     ir::Parallel loop{std::move(scope.vars), std::move(scope.extents), std::move(scope.body), contract_};
@@ -287,16 +297,20 @@ Code Builder::jump(ir::JumpKind kind) {
       if (scope == ScopeKind::head)
         return make_error(Code::kInvalidProgram, "this stands in what computes a while's condition: leave the loop by the condition");
       if (scope == ScopeKind::parallel && kind == ir::JumpKind::finish)
-        return make_error(Code::kInvalidProgram, "a point of parallel ends with its body: put the rest under an if");
+        return make_error(Code::kInvalidProgram, "a {} ends with the loop's body: put the rest under an if",
+                          scopes_[i].threads ? "thread of threads" : "point of parallel");
       if (scope == ScopeKind::parallel) break;
       loop = kind != ir::JumpKind::finish &&
              (scope == ScopeKind::serial || scope == ScopeKind::pipelined || scope == ScopeKind::repeat);
       if (scope == ScopeKind::repeat) --i;  // its head
     }
-    if (!loop && kind != ir::JumpKind::finish)
+    if (!loop && kind != ir::JumpKind::finish) {
+      const OpenScope* points = enclosing(ScopeKind::parallel);
       return make_error(Code::kInvalidProgram, "no loop is open here{}",
-                        enclosing(ScopeKind::parallel) ? " inside parallel, whose points are no trips: put the rest under an if"
-                                                       : ": use return, or put the rest under an if");
+                        !points           ? ": use return, or put the rest under an if"
+                        : points->threads ? " inside threads, none of which is a trip: put the rest under an if"
+                                          : " inside parallel, whose points are no trips: put the rest under an if");
+    }
     append(ir::Jump{kind});
     ++jumps_;
     return {};
@@ -308,7 +322,9 @@ Code Builder::grid_sync() {
     TILERT_TRY(need_kernel());
     for (const OpenScope& scope : scopes_)
       if (scope.kind == ScopeKind::parallel || scope.kind == ScopeKind::combine)
-        return make_error(Code::kInvalidProgram, "the blocks of a grid meet outside parallel: end it first");
+        return make_error(Code::kInvalidProgram, "the blocks of a grid meet outside {}: end it first", scope_name(scope));
+    if (kernel_.persistent)
+      return make_error(Code::kInvalidProgram, "the kernel is persistent, and its blocks do different numbers of tiles: use a plain grid");
     append(ir::GridSync{});
     return {};
   });

@@ -244,8 +244,8 @@ Result<tilert_buffer> Builder::do_buffer(tilert_scope scope, tilert_dtype dtype,
   const std::string what = fmt::format("{} {}", kNames[scope], text);
   if (rank > kMaxRank || (rank != 0 && !shape) || (scope == TILERT_VAR) != (rank == 0))
     return make_error(Code::kInvalidArgument, "{}: rank is {}: a var has rank 0, a tile 1 to {}", what, rank, kMaxRank);
-  if (scope <= TILERT_FRAGMENT && enclosing(ScopeKind::parallel))
-    return make_error(Code::kInvalidProgram, "{}: tiles are declared outside parallel; inside, use var or local", what);
+  if (const OpenScope* loop = enclosing(ScopeKind::parallel); loop && scope <= TILERT_FRAGMENT)
+    return make_error(Code::kInvalidProgram, "{}: tiles are declared outside {}; inside, use var or local", what, scope_name(*loop));
   if (options.layout < TILERT_LAYOUT_AUTO || options.layout > TILERT_LAYOUT_SWIZZLE_128)
     return make_error(Code::kInvalidArgument, "{}: {} is not a layout", what, options.layout);
   if (options.layout != TILERT_LAYOUT_AUTO && scope != TILERT_SHARED)

@@ -84,8 +84,14 @@ Status Builder::do_begin_kernel(const tilert_grid& grid, std::span<const tilert_
   if (!is_none(grid.tile_count)) {
     TILERT_ASSIGN(const uint32_t at, find(grid.tile_count, tensors_.size(), "the tile count"));
     kernel_.tile_count = tensors_[at];
-    if (ir::is_table(program_->buffers[tensors_[at]]))
-      return make_error(Code::kInvalidProgram, "the tile count {} is a table of pointers: give a tensor of one element", text_of(tensors_[at]));
+    const ir::Buffer& count = program_->buffers[tensors_[at]];
+    if (ir::is_table(count))
+      return make_error(Code::kInvalidProgram, "the tile count {} is a table of pointers: give a tensor of one element", count.name);
+    if (count.dtype != DType::int32 && count.dtype != DType::int64)
+      return make_error(Code::kInvalidProgram, "the tile count {} holds {}: it is the first element of a tensor of i32 or i64", count.name,
+                        dtype_text(count.dtype));
+    if (count.direction == ir::Direction::out)
+      return make_error(Code::kInvalidProgram, "the tile count {} is an output: declare it in or inout", count.name);
   }
   const size_t number = program_->kernels.size();
   kernel_.name = number == 0 ? program_->name : fmt::format("{}_{}", program_->name, number);
@@ -117,6 +123,9 @@ Code Builder::tile_cost(tilert_expr cost, tilert_expr locality) {
       return make_error(Code::kInvalidProgram, "it stands directly in a kernel, not inside its loops");
     if (!kernel_.persistent) return make_error(Code::kInvalidProgram, "the kernel is not persistent: blocks of a plain grid come in grid order");
     if (kernel_.cost) return make_error(Code::kInvalidProgram, "the kernel has a cost already");
+    for (const ir::Kernel& other : program_->kernels)
+      if (other.cost)
+        return make_error(Code::kInvalidProgram, "the kernel '{}' has a cost, and a program plans one: build two programs", other.name);
     TILERT_ASSIGN(kernel_.cost, index_value(cost, "the cost"));
     if (!is_none(locality)) {
       TILERT_ASSIGN(kernel_.locality, index_value(locality, "the locality"));

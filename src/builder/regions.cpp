@@ -188,6 +188,10 @@ Status Builder::use(ir::BufferId id, Use use, std::string_view what) {
   if (writes && buffer.direction == ir::Direction::in)
     return make_error(Code::kInvalidProgram, "{}: {} is an input and cannot be written: declare it out or inout", what,
                       buffer.name);
+  const bool counts_tiles = kernel_.tile_count != ir::kNoBuffer && buffer.scope == ir::Scope::global &&
+                            buffer.parameter == program_->buffers[kernel_.tile_count].parameter;
+  if (writes && counts_tiles)
+    return make_error(Code::kInvalidProgram, "{}: {} counts the tiles of this kernel: let another kernel write it", what, buffer.name);
   if (reads && !storage.written && !under_if(storage.life.depth))
     return make_error(Code::kInvalidProgram, "{}: {} is read before anything was written to it: {}", what, buffer.name,
                       use == Use::update ? "clear or fill it first, or overwrite it" : "copy, fill or clear it first");
@@ -205,6 +209,9 @@ Status Builder::check_race(const ir::Access& to) const {
   for (ir::VarId v = loop->vars.back() + 1; v < program_->vars.size(); ++v)
     if (program_->vars[v].kind == ir::VarKind::let) varying.push_back(v);
   if (!provably_repeats(to.indices, loop->vars, loop->extents, varying)) return {};
+  if (loop->threads)
+    return make_error(Code::kInvalidProgram, "the destination {}: two threads write the same element; use an atomic operation, "
+                      "let one thread write it, or make it a var inside the loop", text_of(to.buffer));
   return make_error(
       Code::kInvalidProgram,
       "the destination {}: two iterations of parallel write the same element; use reduce, give each iteration its "

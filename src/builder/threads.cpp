@@ -31,8 +31,7 @@ Code Builder::begin_threads(tilert_expr* thread) {
 
 Code Builder::end_threads() {
   return run("end of threads", [&]() -> Status {
-    TILERT_TRY(close(ScopeKind::parallel));
-    if (!top().threads) return make_error(Code::kInvalidProgram, "end of threads, but the innermost open scope is parallel");
+    TILERT_TRY(close(ScopeKind::parallel, true));
     OpenScope scope = std::move(scopes_.back());
     scopes_.pop_back();
     ir::Parallel loop{std::move(scope.vars), std::move(scope.extents), std::move(scope.body), contract_, true};

@@ -150,6 +150,13 @@ bool atomic_takes(AtomicOp op, DType dtype) {
   }
 }
 
+std::string_view atomic_advice(AtomicOp op, DType dtype) {
+  if (!dtype_is_float(dtype) || row(op).floats) return "declare it wider";
+  if (dtype_bits(dtype) == 32) return "declare it u32 and reinterpret its values, or use a view of a shared tile as u32";
+  if (dtype_bits(dtype) == 64) return "declare it u64 and reinterpret its values, or use a view of a shared tile as u64";
+  return "declare an integer buffer of 32 or 64 bits for it";
+}
+
 bool atomic_allows(AtomicOp op, MemoryOrder order) {
   return (row(op).acquires || !acquires(order)) && (row(op).releases || !releases(order));
 }

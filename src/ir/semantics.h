@@ -44,6 +44,7 @@ Expr sort_value(Arena& arena, Expr key, DType dtype, bool descending);
 // orders it takes. Two of the same kind may trade places where neither old value is asked for.
 std::optional<Op> atomic_combine(AtomicOp op);
 bool atomic_takes(AtomicOp op, DType dtype);
+std::string_view atomic_advice(AtomicOp op, DType dtype);  // what helps where it does not
 bool atomic_allows(AtomicOp op, MemoryOrder order);
 bool atomic_commutes(AtomicOp op);
 inline bool acquires(MemoryOrder order) { return order == MemoryOrder::acquire || order == MemoryOrder::acq_rel; }

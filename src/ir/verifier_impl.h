@@ -119,6 +119,8 @@ class Verifier {
   Dependence dependence(Expr e) const;
   Dependence dependence(const std::vector<Expr>& list) const;
 
+  // What the points around are called in messages.
+  std::string_view around() const { return parallel_->threads ? "a loop over threads" : "parallel"; }
   bool lowered() const { return stage_ >= Stage::lowered; }
   std::string name(BufferId b) const;
   std::string name_of_var(VarId v) const;

@@ -18,7 +18,7 @@ bool Verifier::check(const For& n) {
   if (n.step == 0) return fail("a loop's step is 0");
   if (n.stages < 0 || n.stages > 64)
     return fail(fmt::format("{} stages; 0 leaves the choice to the compiler, 64 is the limit", n.stages));
-  if (parallel_ && n.kind == ForKind::pipelined) return fail("a pipelined loop inside parallel; use a serial one");
+  if (parallel_ && n.kind == ForKind::pipelined) return fail(fmt::format("a pipelined loop inside {}; use a serial one", around()));
   if (!loop_of_threads(n)) return false;
   if (!define(n.var, VarKind::loop, dependence(n.begin) | dependence(n.end))) return false;
   const std::vector<char> before = written_;
@@ -75,10 +75,11 @@ bool Verifier::check(const While& n) {
 
 bool Verifier::check(const Jump& n) {
   if (n.kind == JumpKind::finish)
-    return !parallel_ || fail("return inside parallel; a point ends with its body: put the rest under an if");
+    return !parallel_ || fail(fmt::format("return inside {}; a {} ends with its body: put the rest under an if", around(),
+                                          parallel_->threads ? "thread" : "point"));
   if (loops_ > 0) return true;
   return fail(fmt::format("{} outside of a loop{}", word(n.kind),
-                          parallel_ ? " of the parallel body; put the rest under an if" : "; use return or an if"));
+                          parallel_ ? fmt::format(" inside {}; put the rest under an if", around()) : "; use return or an if"));
 }
 
 bool Verifier::check(const Atomic& n) {
@@ -88,7 +89,7 @@ bool Verifier::check(const Atomic& n) {
   const DType dtype = p_.buffers[n.to.buffer].dtype;
   if (!atomic_takes(n.op, dtype))
     return unsupported(fmt::format("{} on {}, which is {}", what, name(n.to.buffer), dtype_text(dtype)),
-                       atomic_takes(n.op, DType::f32) ? "use 32 or 64 bits, f16 or bf16, and cast" : "use 32 or 64 bits, integers, and cast");
+                       atomic_advice(n.op, dtype));
   if (!atomic_allows(n.op, n.order))
     return fail(fmt::format("{} does not {}; loads acquire, stores release, the others do either or both", what, word(n.order)));
   const bool loads = n.op == AtomicOp::load, stores = n.op == AtomicOp::store;

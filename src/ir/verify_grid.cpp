@@ -116,9 +116,10 @@ bool Verifier::persistent(const Kernel& k) {
   if (k.source) return fail("a source kernel is not persistent: its own text loops over its tiles");
   if (k.blocks != kNoVar && (k.blocks >= p_.vars.size() || p_.vars[k.blocks].kind != VarKind::blocks || k.grid.size() != 1))
     return fail("a persistent kernel names no number of blocks");
-  bool meets = false;
-  for_each_stmt(k.body, [&](const Stmt& s) { meets |= std::holds_alternative<GridSync>(s.node); });
-  if (meets) return fail("grid_sync in a persistent kernel, whose blocks do different numbers of tiles: use a plain grid");
+  for_each_stmt(k.body, [&](const Stmt& s) {
+    if (!current_ && std::holds_alternative<GridSync>(s.node)) current_ = &s;
+  });
+  if (current_) return fail("grid_sync in a persistent kernel, whose blocks do different numbers of tiles: use a plain grid");
   if (k.tile_count == kNoBuffer) return true;
   if (k.tile_count >= p_.buffers.size()) return fail("the tile count names no tensor");
   const Buffer& count = p_.buffers[k.tile_count];
@@ -126,12 +127,12 @@ bool Verifier::persistent(const Kernel& k) {
   if (count.scope != Scope::global || (count.dtype != DType::int32 && count.dtype != DType::int64))
     return fail(fmt::format("the tile count {} is {}; it is the first element of a tensor of i32 or i64", name(k.tile_count), dtype_text(count.dtype)));
   if (count.direction == Direction::out) return fail(fmt::format("the tile count {} is an output; make it in or inout", name(k.tile_count)));
-  bool writes = false;
   for_each_stmt(k.body, [&](const Stmt& s) {
     for (const BufferUse& use : buffer_uses(s))
-      writes |= use.write && p_.buffers[use.buffer].scope == Scope::global && p_.buffers[use.buffer].parameter == count.parameter;
+      if (!current_ && use.write && p_.buffers[use.buffer].scope == Scope::global && p_.buffers[use.buffer].parameter == count.parameter)
+        current_ = &s;
   });
-  return !writes || fail(fmt::format("the kernel writes {}, which counts its tiles; let another kernel write it", name(k.tile_count)));
+  return !current_ || fail(fmt::format("the kernel writes {}, which counts its tiles; let another kernel write it", name(k.tile_count)));
 }
 
 // The wait holds for whoever comes after this grid too: it must have seen the end of those before it.

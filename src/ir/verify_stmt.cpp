@@ -70,8 +70,8 @@ bool Verifier::legal(const Stmt& s) {
   const StatementRow& row = kStatements[s.node.index()];
   if (!row.legal[static_cast<size_t>(stage_)]) return fail(fmt::format("{} has no place at this stage", row.name));
   if (parallel_ && !row.parallel)
-    return fail(fmt::format("{} inside parallel; a parallel body holds loads, stores, atomic operations, if, serial and while loops, var and local",
-                            row.name));
+    return fail(fmt::format("{} inside {}, whose body holds loads, stores, atomic operations, if, serial and while loops, var and local{}",
+                            row.name, around(), parallel_->threads ? ", and what threads do" : ""));
   return true;
 }
 
@@ -82,8 +82,8 @@ bool Verifier::check(const Alloc& n) {
   const Scope scope = p_.buffers[n.buffer].scope;
   if (parallel_ && scope != Scope::scalar && scope != Scope::local)
     return fail(
-        fmt::format("{} is declared inside parallel; only var and local are private to a point, declare others before",
-                    name(n.buffer)));
+        fmt::format("{} is declared inside {}; only var and local are private to a {}, declare others before", name(n.buffer), around(),
+                    parallel_->threads ? "thread" : "point"));
   allocated_[n.buffer] = 1;
   written_[n.buffer] = 0;
   private_[n.buffer] = parallel_ != nullptr;

@@ -12,6 +12,25 @@
 namespace tilert::ir {
 namespace {
 
+// As the builder calls it.
+std::string_view called(ThreadOpKind kind) {
+  switch (kind) {
+    case ThreadOpKind::all: return "vote all";
+    case ThreadOpKind::any: return "vote any";
+    case ThreadOpKind::sync: return "sync_threads";
+    case ThreadOpKind::copy: return "copy_async";
+    case ThreadOpKind::commit: return "commit_copies";
+    case ThreadOpKind::wait: return "wait_copies";
+    case ThreadOpKind::shuffle:
+    case ThreadOpKind::shuffle_up:
+    case ThreadOpKind::shuffle_down:
+    case ThreadOpKind::shuffle_xor:
+    case ThreadOpKind::ballot:
+    case ThreadOpKind::fence: break;
+  }
+  return word(kind);
+}
+
 // Whether a value of the thread is the same for all threads of a warp: its warp, or a comparison with a warp's first one.
 bool same_in_warp(Expr e, VarId thread) {
   const auto is_thread = [&](int i) { return e->operand[i]->is_variable() && e->operand[i]->var() == thread; };
@@ -89,15 +108,15 @@ bool Verifier::loop_of_threads(const For& n) {
 bool Verifier::collective(const ThreadOp& n) {
   Dependence around = 0;
   for (const auto& [condition, holds] : conditions_) around |= dependence(condition);
-  if (whiles_) return fail(fmt::format("{} inside while; threads meet in serial loops", word(n.kind)));
+  if (whiles_) return fail(fmt::format("{} inside while; threads meet in serial loops", called(n.kind)));
   if (around & kLane)
     return fail(fmt::format("{} under a condition that may part the threads of a warp; let all of them come to it, and choose "
-                            "among values with select", word(n.kind)));
+                            "among values with select", called(n.kind)));
   if (n.kind != ThreadOpKind::sync) return true;
-  if (n.number < 0 || n.number > 15) return fail(fmt::format("barrier {} of 0 to 15", n.number));
+  if (n.number < 0 || n.number > 15) return fail(fmt::format("sync_threads at barrier {}; a block has barriers 0 to 15", n.number));
   if (n.number > 0) return named_barrier(n);
   return !(around & ~kInside) ||
-         fail("the block's barrier under a condition that may differ from warp to warp; use a barrier of those warps");
+         fail("sync_threads: the block's barrier under a condition that may differ from warp to warp; use a barrier of those warps");
 }
 
 // Who comes to the barrier is known from the conditions around it.
@@ -109,20 +128,20 @@ bool Verifier::named_barrier(const ThreadOp& n) {
     for (const auto& [condition, holds] : conditions_) {
       const auto value = value_for(condition, parallel_->vars[0], first);
       if (!value)
-        return fail(fmt::format("who comes to barrier {} depends on more than the thread's number; make the conditions around "
+        return fail(fmt::format("sync_threads: who comes to barrier {} depends on more than the thread's number; make the conditions around "
                                 "it of that and of constants", n.number));
       here &= (*value != 0) == holds;
     }
     if (here) warps |= 1u << (first / kWarpLanes);
   }
   const int64_t come = std::popcount(warps) * kWarpLanes;
-  if (come != n.count) return fail(fmt::format("barrier {} is of {} threads, but {} come to it", n.number, n.count, come));
+  if (come != n.count) return fail(fmt::format("sync_threads: barrier {} is of {} threads, but {} come to it", n.number, n.count, come));
   const auto [at, added] = barriers_.emplace(n.number, warps);
-  return added || at->second == warps || fail(fmt::format("barrier {} is met by other threads elsewhere; use another number", n.number));
+  return added || at->second == warps || fail(fmt::format("sync_threads: barrier {} is met by other threads elsewhere; use another number", n.number));
 }
 
 bool Verifier::check(const ThreadOp& n) {
-  const std::string what(word(n.kind));
+  const std::string what(called(n.kind));
   if (!parallel_ || !parallel_->threads) return fail(fmt::format("{} outside of a loop over threads", what));
   if (is_collective(n.kind) && !collective(n)) return false;
   if (is_shuffle(n.kind)) return shuffle(n);
@@ -133,12 +152,12 @@ bool Verifier::check(const ThreadOp& n) {
     return define(n.var, VarKind::let, 1 | kInside);
   }
   if (n.kind == ThreadOpKind::copy) return async_elements(n);
-  if (n.kind == ThreadOpKind::wait && (n.number < 0 || n.number > 16)) return fail(fmt::format("wait leaves {} groups; 0 to 16", n.number));
+  if (n.kind == ThreadOpKind::wait && (n.number < 0 || n.number > 16)) return fail(fmt::format("wait_copies leaves {} groups under way; 0 to 16", n.number));
   return true;
 }
 
 bool Verifier::shuffle(const ThreadOp& n) {
-  const std::string what(word(n.kind));
+  const std::string what(called(n.kind));
   if (!n.value || !typed(n.value) || !visible(n.value)) return fail(fmt::format("{} has no value", what));
   if (!dtype_computes(n.value->dtype))
     return unsupported(fmt::format("{} of {}", what, dtype_text(n.value->dtype)), "reinterpret it as uint8");
@@ -146,27 +165,27 @@ bool Verifier::shuffle(const ThreadOp& n) {
     return fail(fmt::format("{} gives {}", what, dtype_text(n.value->dtype)));
   if (n.number < 1 || n.number > kWarpLanes || !std::has_single_bit(static_cast<uint64_t>(n.number)))
     return fail(fmt::format("{} among {} lanes; a power of two up to 32", what, n.number));
-  if (!expr(n.lane, DType::index, "the lane of a shuffle")) return false;
+  if (!expr(n.lane, DType::index, (what + "'s lane").c_str())) return false;
   if (n.lane->is_constant() && (n.lane->as_int() < 0 || n.lane->as_int() >= n.number))
     return fail(fmt::format("{} by {} leaves a group of {} lanes; 0 to {}", what, n.lane->as_int(), n.number, n.number - 1));
   return define(n.var, VarKind::let, ~Dependence{0});
 }
 
 bool Verifier::async_elements(const ThreadOp& n) {
-  if (!access(n.src, "the source of copy") || !access(n.dst, "the destination of copy")) return false;
+  if (!access(n.src, "the source of copy_async") || !access(n.dst, "the destination of copy_async")) return false;
   if (is_table(p_.buffers[n.src.buffer]) && n.src.indices.size() == 1)
-    return fail(fmt::format("neighbours of an element of the table {}, whose tensors have one", name(n.src.buffer)));
-  if (!scope_is(n.src.buffer, {Scope::global}, "the source of an asynchronous copy") ||
-      !scope_is(n.dst.buffer, {Scope::shared}, "the destination of an asynchronous copy"))
+    return fail(fmt::format("copy_async: neighbours of an element of the table {}, whose tensors have one", name(n.src.buffer)));
+  if (!scope_is(n.src.buffer, {Scope::global}, "the source of copy_async") ||
+      !scope_is(n.dst.buffer, {Scope::shared}, "the destination of copy_async"))
     return false;
   const DType dtype = p_.buffers[n.src.buffer].dtype;
   if (p_.buffers[n.dst.buffer].dtype != dtype || dtype_is_packed(dtype))
-    return fail(fmt::format("an asynchronous copy moves bytes: {} holds {}, {} holds {}; use copy, which casts", name(n.src.buffer),
+    return fail(fmt::format("copy_async moves bytes: {} holds {}, {} holds {}; use copy, which casts", name(n.src.buffer),
                             dtype_text(dtype), name(n.dst.buffer), dtype_text(p_.buffers[n.dst.buffer].dtype)));
   const int64_t bytes = n.count > 0 && n.count <= 16 ? n.count * dtype_bytes(dtype) : 0;
   if (bytes != 4 && bytes != 8 && bytes != 16)
-    return fail(fmt::format("an asynchronous copy of {} elements of {}; 4, 8 or 16 bytes", n.count, dtype_text(dtype)));
-  if (n.src.indices.empty() || n.dst.indices.empty()) return fail("an asynchronous copy of a single element that has no dims");
+    return fail(fmt::format("copy_async of {} elements of {}; 4, 8 or 16 bytes", n.count, dtype_text(dtype)));
+  if (n.src.indices.empty() || n.dst.indices.empty()) return fail("copy_async of a single element that has no dims");
   return reads(n.src.buffer) && injective(n.dst) && writes(n.dst.buffer);
 }
 

@@ -275,7 +275,7 @@ INSTANTIATE_TEST_SUITE_P(
     Control, MisusedStatement,
     testing::Values(
         Row{"wrong_end",
-            {"end of serial, but the innermost open scope is the kernel opened at"},
+            {"end of serial, but the innermost open scope is the kernel"},
             [](Scene& k) { k.b.end_serial(); }},
         Row{"left_open", {"finish: 1 scope is left open"}, [](Scene& k) { (void)k.b.finish(); }},
         Row{"end_without_begin",

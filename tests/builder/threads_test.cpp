@@ -65,16 +65,22 @@ TEST_P(MisusedThreads, SaysWhatIsWrong) {
 INSTANTIATE_TEST_SUITE_P(
     Calls, MisusedThreads,
     testing::Values(
-        ThreadRow{"closed_as_parallel", {"end of parallel", "innermost open scope is threads"}, [](InThreads& k) { k.b.end_parallel(); }},
+        ThreadRow{"closed_as_parallel", {"end of parallel", "innermost open scope is the threads"}, [](InThreads& k) { k.b.end_parallel(); }},
         ThreadRow{"closes_a_parallel",
-                  {"end of threads", "innermost open scope is parallel"},
+                  {"end of threads", "innermost open scope is the parallel opened at"},
                   [](InThreads& k) {
                     k.b.end_threads();
                     k.parallel({4});
                     k.b.at("user.cc", 42, nullptr);
                     k.b.end_threads();
                   }},
-        ThreadRow{"twice", {"threads"}, [](InThreads& k) { k.b.begin_threads(&k.t); }},
+        ThreadRow{"twice", {"'here': threads: this cannot stand inside threads: move it out"}, [](InThreads& k) { k.b.begin_threads(&k.t); }},
+        ThreadRow{"parallel_inside", {"parallel inside threads"}, [](InThreads& k) { k.parallel({4}); }},
+        ThreadRow{"returns", {"return", "a thread of threads ends with the loop's body"}, [](InThreads& k) { k.b.jump(ir::JumpKind::finish); }},
+        ThreadRow{"leaves_no_loop", {"break", "no loop is open here inside threads"}, [](InThreads& k) { k.b.jump(ir::JumpKind::leave); }},
+        ThreadRow{"blocks_meet_inside", {"grid_sync", "meet outside threads"}, [](InThreads& k) { k.b.grid_sync(); }},
+        ThreadRow{"tile_inside", {"tiles are declared outside threads"}, [](InThreads& k) { k.tile(TILERT_FRAGMENT, TILERT_F32, {4}, "f"); }},
+        ThreadRow{"one_element_by_all", {"two threads write the same element"}, [](InThreads& k) { k.store(k.at(k.C, {k.i(3)}), k.num(1)); }},
         ThreadRow{"nowhere_to_put_the_number",
                   {"thread is NULL"},
                   [](InThreads& k) {
@@ -123,12 +129,52 @@ TEST(ThreadCalls, ABarrierOfNoNumberAndWaitsWithoutEndAreRefused) {
   barrier.b.sync_threads(16, 64);
   barrier.b.end_threads();
   barrier.b.end_kernel();
-  EXPECT_THAT(barrier.message(), testing::AllOf(HasSubstr("barrier 16 of 0 to 15"), HasSubstr("user.cc:42")));
+  EXPECT_THAT(barrier.message(), HasSubstr("user.cc:42 'here': sync_threads at barrier 16; a block has barriers 0 to 15"));
   InThreads wait;
   wait.b.wait_copies(17);
   wait.b.end_threads();
   wait.b.end_kernel();
-  EXPECT_THAT(wait.message(), testing::AllOf(HasSubstr("wait leaves 17 groups; 0 to 16"), HasSubstr("user.cc:42")));
+  EXPECT_THAT(wait.message(), HasSubstr("user.cc:42 'here': wait_copies leaves 17 groups under way; 0 to 16"));
+}
+
+// Each with its own name, place and label, whoever finds it.
+TEST(ThreadCalls, WhatThreadsDoTogetherIsNamedWhereItCannotBeDone) {
+  struct Row {
+    const char* says;
+    std::function<void(InThreads&)> call;
+  };
+  const auto few = [](InThreads& k) { return k.op(TILERT_OP_LT, {k.t, k.lit(3)}); };
+  const Row rows[] = {
+      {"shuffle_down among 12 lanes", [](InThreads& k) { k.b.shuffle(TILERT_SHUFFLE_DOWN, k.t, k.lit(1), 12); }},
+      {"shuffle_xor by 40 leaves", [](InThreads& k) { k.b.shuffle(TILERT_SHUFFLE_XOR, k.t, k.lit(40), 0); }},
+      {"sync_threads: barrier 3 is of 32 threads, but 64 come to it", [](InThreads& k) { k.b.sync_threads(3, 32); }},
+      {"copy_async of 0 elements",
+       [](InThreads& k) {
+         const tilert_region from = k.at(k.A, {k.i(0)}), to = k.at(k.s, {k.t});
+         k.b.copy_async(&from, &to, 0);
+       }},
+      {"vote any under a condition",
+       [&](InThreads& k) {
+         k.b.begin_if(few(k));
+         k.b.at("user.cc", 42, "here");
+         k.b.vote(TILERT_VOTE_ANY, few(k));
+         k.b.end_if();
+       }},
+      {"sync_threads under a condition",
+       [&](InThreads& k) {
+         k.b.begin_if(few(k));
+         k.b.at("user.cc", 42, "here");
+         k.b.sync_threads(0, 0);
+         k.b.end_if();
+       }},
+  };
+  for (const Row& row : rows) {
+    InThreads k;
+    row.call(k);
+    k.b.end_threads();
+    k.b.end_kernel();
+    EXPECT_THAT(k.message(), HasSubstr(std::string("user.cc:42 'here': ") + row.says));
+  }
 }
 
 }  // namespace

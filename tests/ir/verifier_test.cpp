@@ -145,10 +145,10 @@ const Case kBroken[] = {
     {"1: assert \"\" [] at [true]", "operation 1: a coordinate of the block is bool, index is needed; write a cast"},
     // parallel
     {"parallel (%i : 4) { 2: copy @C[0:64] -> @s[0:64] }",
-     "operation 2: copy inside parallel; a parallel body holds loads, stores, atomic operations, if, serial and while loops, "
+     "operation 2: copy inside parallel, whose body holds loads, stores, atomic operations, if, serial and while loops, "
      "var and local"},
     {"parallel (%i : 4) { 2: parallel (%j : 4) { } }",
-     "operation 2: parallel inside parallel; a parallel body holds loads, stores, atomic operations, if, serial and while loops, "
+     "operation 2: parallel inside parallel, whose body holds loads, stores, atomic operations, if, serial and while loops, "
      "var and local"},
     {"parallel (%i : 4) { 2: alloc @s }",
      "operation 2: 's' is declared inside parallel; only var and local are private to a point, declare others before"},
