@@ -20,6 +20,24 @@ uint64_t Machine::eval(const Tape* t, uint32_t lane) {
   return s[i - 1];
 }
 
+// A size that no variant of the program would take is refused as a launch refuses it.
+bool Machine::bind_dim(const Dim& d, int64_t value) {
+  const std::string given = fmt::format("dim '{}' is {}", p_.vars[d.var].name, value);
+  if (value < 0) return fail(given, Code::kInvalidArgument);
+  vars_[d.var] = static_cast<uint64_t>(value);
+  if (d.value) return *d.value == value || fail(fmt::format("{}; the program was made for {}", given, *d.value), Code::kNotReady);
+  if (value % d.divisible != 0)
+    return fail(fmt::format("{}; it is declared a multiple of {}", given, d.divisible), Code::kNotReady);
+  std::string buckets;
+  for (const Bucket& b : d.buckets) {
+    const bool range = b.kind == Bucket::Kind::range;
+    if (range ? value >= b.low && value <= b.high : value % b.divisor == 0) return true;
+    buckets += buckets.empty() ? "" : ", ";
+    buckets += range ? fmt::format("{} to {}", b.low, b.high) : fmt::format("multiples of {}", b.divisor);
+  }
+  return buckets.empty() || fail(fmt::format("{}, in none of its buckets: {}", given, buckets), Code::kNotReady);
+}
+
 // The shape and strides of a tensor under these dims; every element that they reach is inside the given bytes.
 bool Machine::bind_global(BufferId id) {
   Memory& m = memory_[id];

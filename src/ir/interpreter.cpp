@@ -37,13 +37,8 @@ bool Machine::bind_arguments() {
                             p_.dims.size(), arguments_.parameters.size(), arguments_.dims.size()),
                 Code::kInvalidArgument);
   vars_.assign(p_.vars.size(), 0);
-  for (size_t i = 0; i < p_.dims.size(); ++i) {
-    const Dim& d = p_.dims[i];
-    const int64_t value = arguments_.dims[i];
-    if (value < 0 || (d.value && *d.value != value) || value % d.divisible != 0)
-      return fail(fmt::format("dim '{}' is {}", p_.vars[d.var].name, value), Code::kInvalidArgument);
-    vars_[d.var] = static_cast<uint64_t>(value);
-  }
+  for (size_t i = 0; i < p_.dims.size(); ++i)
+    if (!bind_dim(p_.dims[i], arguments_.dims[i])) return false;
   for (size_t i = 0; i < p_.parameters.size(); ++i)
     if (p_.parameters[i].kind == Parameter::Kind::scalar) {
       const VarId var = p_.parameters[i].var;

@@ -84,6 +84,7 @@ class Machine {
  private:
   // interpreter.cpp: arguments, memory, the grid, control flow
   bool bind_arguments();
+  bool bind_dim(const Dim& d, int64_t value);
   bool make_workspace(Memory& m, const Buffer& buffer);
   bool allocate_tiles();
   bool share_storage(Memory& m);

@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "arith/build.h"
 #include "codegen/workspace.h"
 #include "ir/report.h"
 #include "jit/generate.h"
@@ -40,8 +41,8 @@ class Builder {
       }
       out_.workspace.alignment = static_cast<uint32_t>(codegen::kWorkspaceAlignment);
     }
-    if (generated_.guard) {
-      TILERT_ASSIGN(out_.guard, expr(generated_.guard));
+    if (const ir::Expr holds = guard()) {
+      TILERT_ASSIGN(out_.guard, expr(holds));
     }
     out_.configuration = generated_.configuration.empty() ? "{}" : generated_.configuration;
     out_.provenance.library_build = kLibraryBuild;
@@ -137,15 +138,28 @@ class Builder {
     if (choice.value) {
       out.kind = runtime::DimKind::constant;
       out.first = *choice.value;
-    } else if (choice.divisor > 1) {
+    } else if (choice.divisor > 1 && !choice.is_range()) {
       out.kind = runtime::DimKind::divisible;
       out.first = choice.divisor;
-    } else if (choice.low > 0 || choice.high < passes::DimChoice{}.high) {
+    } else if (choice.is_range()) {
       out.kind = runtime::DimKind::range;
       out.first = choice.low;
       out.last = choice.high;
     }
     out_.dims.push_back(std::move(out));
+  }
+
+  // Besides what the code asks for: a dim's rule is a range or a divisor, and of one that is both the divisor is left.
+  ir::Expr guard() {
+    ir::Arena& arena = *program_.arena;
+    ir::Expr all = generated_.guard;
+    for (size_t i = 0; i < program_.dims.size(); ++i) {
+      const passes::DimChoice& choice = choices_[i];
+      if (choice.value || !choice.is_range() || choice.divisor <= 1) continue;
+      const ir::Expr rest = arith::mod(arena, program_.var(program_.dims[i].var), choice.divisor);
+      all = arith::logical_and(arena, all, arith::eq(arena, rest, 0));
+    }
+    return all;
   }
 
   Status kernel(const GeneratedKernel& k) {

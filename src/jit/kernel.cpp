@@ -42,10 +42,12 @@ int64_t row_divisor(const ir::Program& program, const ir::Dim& dim, const arith:
   return divisor;
 }
 
-DimChoice from_bucket(const ir::Bucket& bucket) {
+// What is declared of all the dim's values holds in each of its buckets.
+DimChoice from_bucket(const ir::Bucket& bucket, int64_t divisible) {
   DimChoice choice;
+  choice.divisor = divisible;
   if (bucket.kind == ir::Bucket::Kind::divisor) {
-    choice.divisor = bucket.divisor;
+    choice.divisor = std::lcm(bucket.divisor, divisible);
   } else {
     choice.low = bucket.low;
     choice.high = bucket.high;
@@ -78,7 +80,7 @@ Result<std::vector<std::vector<DimChoice>>> combinations(const ir::Program& prog
         return make_error(Code::kInvalidArgument, "dim '{}' is declared a multiple of {}, and {} is not", program.vars[dim.var].name, dim.divisible, *value);
       dims[i].choices.push_back({value, 1, *value, *value});
     } else if (!buckets.empty()) {
-      for (const ir::Bucket& b : buckets) dims[i].choices.push_back(from_bucket(b));
+      for (const ir::Bucket& b : buckets) dims[i].choices.push_back(from_bucket(b, dim.divisible));
     } else {
       dims[i].choices.push_back(promised);
       row[i] = row_divisor(program, dim, facts);
@@ -112,11 +114,10 @@ std::string conditions(const ir::Program& program, const std::vector<DimChoice>&
   std::string text;
   for (size_t i = 0; i < choices.size(); ++i) {
     const std::string& name = program.vars[program.dims[i].var].name;
-    std::string part;
-    if (choices[i].value) part = fmt::format("{} = {}", name, *choices[i].value);
-    else if (choices[i].divisor > 1) part = fmt::format("{} % {} == 0", name, choices[i].divisor);
-    else if (choices[i].low > 0 || choices[i].high < DimChoice{}.high) part = fmt::format("{} <= {} <= {}", choices[i].low, name, choices[i].high);
-    if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
+    const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+    if (choices[i].value) add(fmt::format("{} = {}", name, *choices[i].value));
+    else if (choices[i].divisor > 1) add(fmt::format("{} % {} == 0", name, choices[i].divisor));
+    if (!choices[i].value && choices[i].is_range()) add(fmt::format("{} <= {} <= {}", choices[i].low, name, choices[i].high));
   }
   return text;
 }

@@ -15,6 +15,8 @@ struct DimChoice {
   int64_t divisor = 1;
   int64_t low = 0;
   int64_t high = int64_t{1} << 40;
+
+  bool is_range() const { return low > 0 || high < DimChoice{}.high; }
 };
 
 // `dims` has an entry per dim of the program, in its order.

@@ -133,4 +133,23 @@ TEST(Interpret, WrongArgumentsAreNamed) {
   EXPECT_THAT(refusal(arguments, 3), HasSubstr("'y' is NULL and has elements"));
 }
 
+TEST(Interpret, ADimInNoneOfItsBucketsIsNotReadyAndTheyAreNamed) {
+  const tl::Program program = tilert::test::copy_of_rows(tl::DimOptions().range(0, 8).multiple(12));
+  for (const int64_t n : {0, 1, 8, 9, 12, 13, 24}) {
+    std::vector<float> x(static_cast<size_t>(3 * n), 2), y(x.size(), -1);
+    const std::vector<int64_t> shape{3, n};
+    const tilert_argument arguments[] = {tensor(x, shape), tensor(y, shape)};
+    const bool taken = n <= 8 || n % 12 == 0;
+    for (const int64_t* dims : {static_cast<const int64_t*>(nullptr), &n}) {
+      tilert_error* error = nullptr;
+      EXPECT_EQ(tilert_program_interpret(program.get(), arguments, 2, dims, dims ? 1 : 0, &error), taken ? TILERT_OK : TILERT_NOT_READY) << n;
+      if (!taken) {
+        EXPECT_THAT(tilert_error_message(error), HasSubstr("in none of its buckets: 0 to 8, multiples of 12")) << n;
+      }
+      tilert_error_release(error);
+    }
+    EXPECT_EQ(y, std::vector<float>(y.size(), taken ? 2 : -1)) << n;
+  }
+}
+
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <thread>
 #include <vector>
@@ -198,6 +199,39 @@ struct Serial {
     for (uint32_t i = 0; i < count; ++i) body(arg, i);
   }
 };
+
+// Buckets, what is declared of all values, both at once, and neither.
+TEST_F(Launch, OfADimIsRefusedWhereItsInterpretationIs) {
+  const tl::Context context = cpu_context();
+  const tl::Device device = context.cpu();
+  const tl::DimOptions options[] = {tl::DimOptions().range(0, 8).multiple(12), tl::DimOptions().divisible(4),
+                                    tl::DimOptions().range(3, 40).divisible(8), tl::DimOptions().multiple(6).divisible(4),
+                                    tl::DimOptions().range(5, 9).range(20, 40).multiple(16).divisible(2), tl::DimOptions()};
+  for (size_t which = 0; which < std::size(options); ++which) {
+    const tl::Program program = tilert::test::copy_of_rows(options[which]);
+    const tl::Loaded loaded = context.kernel(program).prepare(device);
+    int taken = 0;
+    for (int64_t n = 0; n <= 50; ++n) {
+      std::vector<float> x(static_cast<size_t>(3 * n), 2), y(x.size(), -1), z(x.size(), -1);
+      const int64_t shape[] = {3, n};
+      tilert_argument arguments[2] = {};
+      for (int i = 0; i < 2; ++i) {
+        arguments[i].kind = TILERT_ARGUMENT_TENSOR;
+        arguments[i].dtype = TILERT_F32;
+        arguments[i].data = i == 0 ? x.data() : y.data();
+        arguments[i].shape = shape;
+        arguments[i].ndim = 2;
+      }
+      const tilert_status said = tilert_program_interpret(program.get(), arguments, 2, nullptr, 0, nullptr);
+      const tilert_status launched = loaded.try_launch(nullptr, {x.data(), z.data()}, {{0u, n}}, {}, nullptr);
+      EXPECT_EQ(launched, said) << n << " of options " << which;
+      EXPECT_EQ(y, z) << n << " of options " << which;
+      EXPECT_TRUE(said == TILERT_OK || said == TILERT_NOT_READY) << said;
+      taken += said == TILERT_OK;
+    }
+    EXPECT_EQ(taken, (std::array{13, 13, 5, 5, 16, 51})[which]) << which;
+  }
+}
 
 TEST_F(Executors, TheCallersThreadsDoTheWork) {
   Serial serial;

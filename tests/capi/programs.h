@@ -40,6 +40,19 @@ inline tl::Program matmul(tl::DType dt, int bm, int bn, int bk) {
   return b.finish();
 }
 
+// y(row, i) = x(row, i) for three rows of N elements.
+inline tl::Program copy_of_rows(const tl::DimOptions& options) {
+  tl::Builder b("copy_of_rows");
+  auto N = b.dim("N", options);
+  auto x = b.input("x", tl::f32, {3, N}), y = b.output("y", tl::f32, {3, N});
+  b.grid({tl::ceildiv(N, 32), 3}, [&](tl::Index i, tl::Index row) {
+    auto t = b.fragment(tl::f32, {32});
+    b.copy(x(row, i * 32), t);
+    b.copy(t, y(row, i * 32));
+  });
+  return b.finish();
+}
+
 // Causal flash attention, forward; `scale` includes log2(e). From here to the end of the function: what the issue
 // counts.
 inline tl::Program attention(tl::DType dt, int bm, int bn, int d) {

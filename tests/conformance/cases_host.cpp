@@ -85,8 +85,18 @@ Scenario buckets(const Values& v) {
   Scenario s;
   const int64_t n = v["N"];
   const bool taken = n <= 64 || n % 48 == 0;
-  if (!taken) s.fails = TILERT_NOT_READY, s.of_variants = true;
+  if (!taken) s.fails = TILERT_NOT_READY;
   copy_of_rows(s, tl::DimOptions().range(0, 64).multiple(48));
+  launch_rows(s, n);
+  return s;
+}
+
+// 52. A bucket of a dim declared divisible takes multiples alone, and code that counts on both is right for them.
+Scenario bucket_of_multiples(const Values& v) {
+  Scenario s;
+  const int64_t n = v["N"];
+  if (n < 16 || n > 160 || n % 8) s.fails = TILERT_NOT_READY;
+  copy_of_rows(s, tl::DimOptions().range(16, 160).divisible(8));
   launch_rows(s, n);
   return s;
 }
@@ -94,7 +104,7 @@ Scenario buckets(const Values& v) {
 // 53. A dim declared divisible: its multiples run, 0 included; another size is refused.
 Scenario divisible(const Values& v) {
   Scenario s;
-  if (v["N"] % 8) s.fails = TILERT_NOT_READY, s.of_variants = true;
+  if (v["N"] % 8) s.fails = TILERT_NOT_READY;
   copy_of_rows(s, tl::DimOptions().divisible(8));
   launch_rows(s, v["N"]);
   return s;
@@ -132,6 +142,7 @@ void add_host_cases(std::vector<Case>& to) {
                 {dtypes({tl::i8, tl::i32, tl::i64, tl::f32, tl::f16, tl::bf16, tl::boolean}), {"value", {0, 1, 2, 3, 4, 5}}}, scalars});
   to.push_back({"51", "scalars_of_more_types", {dtypes({tl::u8, tl::i16, tl::u16, tl::u32, tl::u64, tl::f64}), {"value", {0, 1, 2, 3, 4, 5}}}, scalars});
   to.push_back({"52", "dims_with_buckets", {{"N", {0, 1, 48, 64, 65, 96, 100, 480}}}, buckets});
+  to.push_back({"52", "a_bucket_of_multiples", {{"N", {8, 16, 20, 160, 168}}}, bucket_of_multiples});
   to.push_back({"53", "dims_that_are_divisible", {{"N", {0, 8, 12, 64, 1001, 1000}}}, divisible});
   to.push_back({"54", "parameters_that_share_memory", {{"N", {0, 1, 64, 200}}, {"copy", {0, 1}}}, aliases});
 }
