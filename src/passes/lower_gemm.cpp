@@ -1,5 +1,5 @@
 // Tile products of warps (mma.sync with ldmatrix where the tile allows it) and of single threads (multiply-add).
-// Warpgroup products are in hopper_gemm.cpp.
+// Warpgroup products are in hopper_product.cpp.
 #include <fmt/format.h>
 
 #include "layout/fragment_builders.h"

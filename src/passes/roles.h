@@ -1,10 +1,10 @@
 // plan_roles: one warpgroup that only copies and others that only compute, where the target has tensor copies and
 // warpgroup products and the kernel is of that shape.
 // before: gemm plans for warps; after: KernelPlan::roles is filled, the loop's products are warpgroup products, threads
-// counts the consumers (the producer's 128 come on top at launch). The lowering is in hopper_kernel.cpp.
+// counts the consumers (the producer's 128 come on top at launch). The lowering is in hopper.h.
 //
 // The kernel's shape: one pipelined loop at the top whose body is copies from global to shared tiles and products that
-// read those tiles only; whatever stands before and after it belongs to the consumers. hopper_* says what each asks of
+// read those tiles only; whatever stands before and after it belongs to the consumers. hopper.h says what each asks of
 // the chip.
 #pragma once
 

@@ -1,0 +1,76 @@
+// Lowering of a kernel whose warps have roles (roles.h), as a class in three files: hopper_kernel.cpp has the frame and the
+// producer, hopper_product.cpp the products, hopper_store.cpp the stores through the tensor copy engine.
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "passes/lower.h"
+
+namespace tilert::passes {
+
+// Where a role stands in the ring: the slot and the parity of its phase.
+struct RingPlace {
+  ir::BufferId slot, parity;
+};
+
+class RoleLowering {
+ public:
+  RoleLowering(Lower& low, const ir::Kernel& kernel);
+
+  Status run();
+
+ private:
+  // ---- the frame (hopper_kernel.cpp) ----
+  const ir::For& loop() const;
+  bool is_common(const ir::Stmt& s) const;
+  bool is_of_ring(ir::BufferId tile) const;
+  // Shared tiles are declared where both roles see them; those that the loop fills have a slot for each stage.
+  void declare_tiles();
+  ir::CallArg barrier_arg(ir::BufferId barriers, ir::Expr slot) { return address_arg({barriers, {slot}}); }
+  void initialize_barriers();
+  RingPlace enter_ring(int64_t parity);
+  std::pair<ir::Expr, ir::Expr> read_place(const RingPlace& place);
+  void advance(const RingPlace& place, ir::Expr slot, ir::Expr parity);
+  void loop_over(const std::function<void()>& body);
+  // What a role does for each tile: once, or in the loop over tiles, with what both roles compute for themselves there.
+  Status over_tiles(const std::function<Status()>& tile);
+
+  // ---- producer: one thread issues all copies ----
+  Status produce(ir::Expr thread, int64_t consumers);
+  int64_t slot_bytes() const;
+  void note_tensor_copy(const ir::Stmt& s, ir::BufferId to, const TensorMapPlan& map);
+  void load(const ir::Stmt& s, const ir::Copy& copy, ir::Expr slot);
+
+  // ---- consumers ----
+  Status consume();
+  Status consume_tile();
+  ir::Expr leads_warpgroup() { return arith::eq(arena_, arith::mod(arena_, low_.thread(), 128), 0); }
+  ir::Expr warpgroup() { return low_.let_preamble(arith::floordiv(arena_, low_.thread(), 128), "warpgroup"); }
+
+  // ---- products (hopper_product.cpp) ----
+  // A slot is released one iteration late, when the product that read it is known to be done.
+  void multiply_loop();
+  void release(ir::BufferId before);
+  void hold(ir::BufferId fragment);
+  ir::Expr descriptor(ir::BufferId tile, ir::Expr slot, ir::Expr row);
+  // Descriptor of the tile's k-step: 32 bytes within a sub-tile of 128-byte rows, then the next sub-tile.
+  ir::Expr advance_k(ir::Expr base, ir::BufferId tile, int64_t step, int64_t rows);
+  void multiply(const ir::Stmt& s, const ir::Gemm& gemm, ir::Expr slot);
+
+  // ---- stores (hopper_store.cpp) ----
+  // Registers to swizzled shared memory, then each warpgroup's rows to global memory, 64 columns a box.
+  void store(const ir::Stmt& s, const ir::Copy& copy);
+  void fill_staging(const ir::Copy& copy, ir::BufferId staging, DType dtype, int64_t rows, int64_t columns);
+
+  Lower& low_;
+  ir::Arena& arena_;
+  const RolePlan& roles_;
+  const ir::Kernel& kernel_;
+  const ir::Block& body_;  // of a tile
+  const ir::Stmt* tiles_;  // the loop over them; null: one
+  RingPlace place_{};  // of the consumers
+  ir::BufferId full_ = ir::kNoBuffer, empty_ = ir::kNoBuffer;
+};
+
+}  // namespace tilert::passes
