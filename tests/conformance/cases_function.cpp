@@ -144,7 +144,7 @@ Scenario of_the_block(const Values& v) {
       auto tile = b.shared(tl::i32, {2});
       auto calls = b.var(tl::i32);
       auto sum = b.var(tl::f32), total = b.var(tl::f32);
-      b.parallel({2}, [&](tl::Index i) { tile(i) = tl::cast(tl::i32, i) * 100; });
+      b.parallel({2}, [&](tl::Index i) { tile(i) = (tl::cast(tl::i32, i) + 1) * 100; });
       calls = 0;
       total = 0.0f;
       b.serial(4, [&](tl::Index i) {
@@ -155,13 +155,13 @@ Scenario of_the_block(const Values& v) {
           total = total + sum;
         });
       });
-      b.parallel({64}, [&](tl::Index i) { y(block, i) = total + tl::cast(tl::f32, shared ? tl::Expr(tile(1)) : tl::Expr(calls)); });
+      b.parallel({64}, [&](tl::Index i) { y(block, i) = total + tl::cast(tl::f32, shared ? tile(0) + tile(1) : tl::Expr(calls)); });
     });
   });
   const Reals x = whole(32, -9, 9, 7);
   Reals y;
   for (int block = 0; block < 3; ++block) {
-    Real total = shared ? 100 : 0;
+    Real total = shared ? 300 : 0;
     for (int i : {0, 2, 3}) {
       const int row = block * 3 + i;
       if (row >= 8) total += 1000;
