@@ -174,7 +174,8 @@ class Device(_Handle):
         _abi.check(_abi.lib().tilert_device_get_info(self._raw, _c.byref(info)), None)
         return {"kind": {1: "cpu", 2: "cuda"}[info.kind], "name": info.name.decode(), "target": info.target.decode(),
                 "driver_version": info.driver_version, "ordinal": info.ordinal,
-                "multiprocessors": info.device_class.multiprocessors}
+                "multiprocessors": info.device_class.multiprocessors,
+                "device_class": tuple(getattr(info.device_class, name) for name in _abi.DEVICE_CLASS)}
 
 
 class Context(_Handle):
@@ -210,14 +211,21 @@ class Context(_Handle):
         """The calling thread's current CUDA context."""
         return self._open(2, 1)
 
-    def kernel(self, program, target=None, dims=None):
-        """The program for a target ("sm_90a", "cpu"; None: of the device prepared for), with values for some dims."""
+    def kernel(self, program, target=None, dims=None, device_class=None):
+        """The program for a target ("sm_90a", "cpu"; None: of the device prepared for), with values for some dims.
+
+        device_class: (multiprocessors, bytes of shared memory of a block, of L2 cache) to compile for, as Device.info has
+        them; None: the target's own.
+        """
         dims = dims or {}
         bindings = (_abi.DimBinding * max(len(dims), 1))()
         for binding, (name, value) in zip(bindings, dims.items()):
             binding.name, binding.value = name.encode(), value
         options = _abi.KernelOptions(struct_size=_c.sizeof(_abi.KernelOptions), dim_count=len(dims), dims=bindings,
                                      target=target.encode() if target else None)
+        if device_class:
+            sizes = _abi.DeviceClass(_c.sizeof(_abi.DeviceClass), *device_class)
+            options.device_class = _c.cast(_c.pointer(sizes), _c.c_void_p)
         raw = _c.c_void_p()
         _abi.call("tilert_kernel_create", self._raw, program._raw, _c.byref(options), _c.byref(raw))
         return Kernel(raw, program)

@@ -36,6 +36,7 @@ DeviceOptions = _struct("DeviceOptions", ("struct_size", _u32), ("kind", _i32), 
                         ("driver_path", _str))
 DeviceClass = _struct("DeviceClass", ("struct_size", _u32), ("multiprocessors", _u32), ("shared_bytes", _u64),
                       ("l2_bytes", _u64))
+DEVICE_CLASS = tuple(name for name, _ in DeviceClass._fields_[1:])
 DeviceInfo = _struct("DeviceInfo", ("struct_size", _u32), ("kind", _i32), ("name", _str), ("target", _str),
                      ("driver_version", _u32), ("ordinal", _i32), ("device_class", DeviceClass))
 DimBinding = _struct("DimBinding", ("name", _str), ("value", _i64), ("buckets", _ptr), ("bucket_count", _u32),
