@@ -1223,6 +1223,73 @@ TILERT_API tilert_status tilert_device_get_info(tilert_device* device,
  * `*unloaded`, where not NULL, receives how many. Acts: not capture-safe. */
 TILERT_API tilert_status tilert_trim(tilert_device* device, uint32_t* unloaded, tilert_error** error) TILERT_NOEXCEPT;
 
+/* ---- Recommendations ------------------------------------------------------------------------- */
+
+/* A matrix product, C[m, n] = A[m, k] B[k, n], of which a choice is asked. */
+typedef struct tilert_product {
+  uint32_t struct_size;
+  uint32_t flags; /* TILERT_PRODUCT_* */
+  int64_t m, n, k;
+  tilert_dtype a, b, c;     /* elements of the operands and of the result */
+  tilert_dtype accumulator; /* in which products are summed; 0: f32 of floats (f64 of f64), int32 of integers */
+  int64_t lda, ldb, ldc;    /* from row to row as they are stored, in elements; 0: contiguous */
+  uint64_t epilogue_bytes;  /* read beside A and B to make all of C: a residual, a bias */
+  const char* target;       /* "sm_90a", ...; NULL: "sm_90a" */
+  const tilert_device_class* device_class; /* NULL: the target's default */
+} tilert_product;
+enum {
+  TILERT_PRODUCT_TRANS_A = 1, /* A is stored as [k, m] */
+  TILERT_PRODUCT_TRANS_B = 2, /* B is stored as [n, k]: weights as engines keep them */
+  TILERT_PRODUCT_TF32 = 4     /* f32 operands enter as tf32 */
+};
+
+typedef int32_t tilert_product_path;
+enum {
+  TILERT_PATH_WARPGROUP = 1, /* a producer of tensor copies and consumer warpgroups (TILERT_HINT_ROLES) */
+  TILERT_PATH_WARP = 2,      /* instructions of one warp, or multiply-adds */
+  TILERT_PATH_VECTOR = 3     /* few rows of A: each row of B is read once and reduced by a warp; no product of tiles */
+};
+/* What most of a predicted time goes to. */
+typedef int32_t tilert_bound;
+enum {
+  TILERT_BOUND_TENSOR = 1,  /* the product's own instructions */
+  TILERT_BOUND_SHARED = 2,  /* operands in shared memory: reading and filling it */
+  TILERT_BOUND_FEED = 3,    /* what one multiprocessor takes in from beyond */
+  TILERT_BOUND_L2 = 4,
+  TILERT_BOUND_MEMORY = 5,  /* bytes of device memory */
+  TILERT_BOUND_LATENCY = 6  /* starting, filling and draining */
+};
+
+/* One way to compute it: what a tile program of it says in its tiles, its hints and its loop. */
+typedef struct tilert_product_choice {
+  uint32_t struct_size;
+  tilert_product_path path;
+  uint32_t tile_m, tile_n, tile_k; /* rows and columns of C, and of K, that a block takes at once */
+  uint32_t consumers;              /* warpgroups of products (TILERT_HINT_CONSUMERS); 0 without roles */
+  uint32_t threads;                /* of a block, without the producer's (TILERT_HINT_THREADS) */
+  uint32_t stages;                 /* of the pipelined loop */
+  uint32_t cluster;                /* TILERT_HINT_CLUSTER; 1: none */
+  uint32_t split_k;                /* TILERT_HINT_SPLIT_K; 1: none */
+  uint32_t raster;                 /* columns of tiles that run together (TILERT_HINT_RASTER); 0: grid order */
+  uint32_t flags;                  /* TILERT_CHOICE_* */
+  tilert_bound bound;
+  uint32_t shared_bytes; /* of a block */
+  uint64_t predicted;    /* ns, of a launch whose operands are in device memory */
+} tilert_product_choice;
+enum {
+  TILERT_CHOICE_SWAPPED = 1,   /* rows of B's side (weights) are the rows of the instruction: tiles hold C transposed */
+  TILERT_CHOICE_PERSISTENT = 2 /* TILERT_GRID_PERSISTENT */
+};
+
+/* How to compute a product on a GPU, from its sizes and the device class, without trying. Writes the best of the candidates
+ * that this version can compile, the fastest as predicted first, to `choices`: an array of `*count` elements, each as large
+ * as the first one's struct_size says. `*count` receives how many were written; where `choices` is NULL, how many there are.
+ * The same question has the same answer in each process and on each machine; another version may answer otherwise.
+ * Predicted times are for comparing candidates of one product: clocks, power and other kernels move the real ones.
+ * Errors: TILERT_INVALID_ARGUMENT; TILERT_UNSUPPORTED for CPUs, which no model is for. Acts: none. */
+TILERT_API tilert_status tilert_recommend_product(const tilert_product* product, tilert_product_choice* choices,
+                                                  uint32_t* count, tilert_error** error) TILERT_NOEXCEPT;
+
 /* ---- Kernels and variants -------------------------------------------------------------------- */
 
 /* A dim given a value (it becomes constant), or buckets, or left dynamic, when compiled. */

@@ -25,6 +25,7 @@
 #include "tilert/builder.hpp"
 #include "tilert/diagnostics.hpp"
 #include "tilert/host.hpp"
+#include "tilert/recommend.hpp"
 #include "tilert/result.hpp"
 #include "tilert/values.hpp"
 

@@ -88,6 +88,7 @@ TEST(Null, EveryFunctionOfTheHostSideAnswersInvalidArgument) {
       [&] { return tilert_device_open(nullptr, nullptr, &device, nullptr); },
       [&] { return tilert_device_get_info(nullptr, nullptr); },
       [&] { return tilert_trim(nullptr, nullptr, nullptr); },
+      [&] { return tilert_recommend_product(nullptr, nullptr, nullptr, nullptr); },
       [&] { return tilert_kernel_create(nullptr, nullptr, nullptr, &kernel, nullptr); },
       [&] { return tilert_kernel_compile(nullptr, nullptr); },
       [&] { return tilert_kernel_variant(nullptr, 0, &variant); },

@@ -1,0 +1,192 @@
+// Which candidates there are: what passes/roles.cpp takes, what capabilities.def says, what fits.
+#include <algorithm>
+
+#include "layout/atoms.h"
+#include "tune/machine.h"
+#include "tune/product.h"
+
+namespace tilert::tune {
+namespace {
+
+constexpr int kMostStages = 12;
+constexpr int64_t kReserve = 2048;          // shared memory of barriers and alignment (passes/roles.cpp)
+constexpr int64_t kMostAccumulators = 200;  // registers of a thread (passes/roles.cpp)
+constexpr int kTileRows = 256;              // of an operand in one tensor copy
+
+constexpr int kInstructionRows[] = {64, 128, 192, 256};
+constexpr int kInstructionColumns[] = {8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256};
+constexpr int kRasters[] = {1, 2, 4, 8, 16, 32};
+constexpr int kWarpTiles[][2] = {{16, 64}, {16, 128}, {32, 32}, {32, 64}, {32, 128}, {64, 32}, {64, 64}, {64, 128},
+                                 {128, 32}, {128, 64}, {128, 128}, {128, 256}, {256, 128}};
+constexpr int kMostVectorRows = 4;
+
+// Candidates of one path, collected.
+struct Lister {
+  const Product& product;
+  const Target& target;
+  const DeviceClass& device;
+  std::vector<Choice> out;
+
+  int64_t rows_of_b() const { return product.n; }
+
+  // The warpgroup products of these operands that the compiler builds.
+  const Atom* group_atom() const {
+    if (!target.has(Feature::wgmma) || !target.has(Feature::tma) || product.a != product.b) return nullptr;
+    const DType operand = product.tf32 ? DType::tf32 : product.a;
+    const int bits = dtype_bits(product.a);
+    if (bits == 8 && !capability::group_8_bit) return nullptr;
+    if (bits == 32 && !(product.tf32 && capability::group_tf32)) return nullptr;
+    if (bits != 8 && bits != 16 && bits != 32) return nullptr;
+    if ((!a_k_major(product) || !b_k_major(product)) && !(bits == 16 && capability::group_mn_major)) return nullptr;
+    if (!rows_on_16_bytes(product) && !capability::group_unaligned) return nullptr;
+    for (const Atom* atom : atoms_for(target, operand, operand, sum_type(product)))
+      if (atom->is_wgmma()) return atom;
+    return nullptr;
+  }
+
+  void list_warpgroup() {
+    const Atom* atom = group_atom();
+    if (!atom) return;
+    const int span = 128 * 8 / dtype_bits(product.a);  // of K in a row of a sub-tile
+    for (const bool swapped : {false, true})
+      for (const int rows : kInstructionRows)
+        for (const int columns : kInstructionColumns)
+          for (const int depth : {span, 2 * span})
+            if (wgmma_n(*atom, columns) == columns) add_warpgroup(swapped, rows, columns, depth);
+  }
+
+  void add_warpgroup(bool swapped, int rows, int columns, int depth) {
+    Choice c;
+    c.path = Path::warpgroup;
+    c.swapped = swapped;
+    c.tile_m = swapped ? columns : rows;
+    c.tile_n = swapped ? rows : columns;
+    c.tile_k = depth;
+    c.consumers = rows % 128 == 0 ? 2 : rows == 192 && capability::three_consumers ? 3 : 1;
+    c.threads = 128 * c.consumers;
+    c.persistent = true;
+    if (accumulators(c) > kMostAccumulators || rows > kTileRows) return;
+    if (depth * dtype_bits(product.a) / 8 > 128 && rows * columns > 128 * 128) return;  // one span is enough for these
+    if (columns > 32 && columns - 8 >= extent_of(swapped)) return;                       // mostly padding
+    // Both operands K-major need nothing of the other's place; weights on the M side serve few tokens.
+    if (swapped && product.m > 256) return;
+    const int64_t room = device.shared_bytes - staging_bytes(product, c) - kReserve;
+    c.stages = static_cast<int>(std::min<int64_t>(room / slot_bytes(product, c), kMostStages));
+    if (c.stages < 2) return;
+    add_rasters(c);
+    // A shallower ring lets two blocks share a multiprocessor.
+    Choice pair = c;
+    const int64_t half = target.shared_bytes_per_sm / 2 - 1024 - staging_bytes(product, c) - kReserve;
+    pair.stages = static_cast<int>(std::min<int64_t>(half / slot_bytes(product, c), kMostStages));
+    if (pair.stages >= 2 && pair.stages < c.stages && blocks_per_multiprocessor(product, target, pair) > 1) add_rasters(pair);
+  }
+
+  int64_t extent_of(bool swapped) const { return swapped ? ceildiv(product.m, 8) * 8 : ceildiv(product.n, 8) * 8; }
+
+  // Orders of tiles, and what several blocks may share.
+  void add_rasters(Choice c) {
+    const int64_t columns = ceildiv(product.n, c.tile_n), rows = ceildiv(product.m, c.tile_m);
+    for (const int raster : kRasters) {
+      if (raster > 1 && (raster >= 2 * columns || rows == 1)) continue;
+      c.raster = raster;
+      for (const int cluster : {1, 2})
+        for (const int split : {1, 2, 3, 4, 6, 8, 16}) {
+          if (cluster > 1 && (!capability::cluster || rows % cluster != 0)) continue;
+          if (split > 1 && (!capability::split_k || ceildiv(product.k, c.tile_k) < 4 * split)) continue;
+          c.cluster = cluster;
+          c.split_k = split;
+          out.push_back(c);
+        }
+    }
+  }
+
+  void list_warp() {
+    for (const auto& tile : kWarpTiles)
+      for (const int depth : {32, 64}) {
+        Choice c;
+        c.path = Path::warp;
+        c.tile_m = tile[0], c.tile_n = tile[1], c.tile_k = depth;
+        c.threads = 128;
+        while (c.threads < 512 && accumulators(c) > 128) c.threads *= 2;
+        if (accumulators(c) > 128) continue;
+        c.persistent = true;
+        for (const int stages : {2, 3, 4}) {
+          c.stages = stages;
+          if (shared_bytes(product, c) <= device.shared_bytes) add_rasters(c);
+        }
+      }
+  }
+
+  // Rows of B along K, of floats or bytes that a thread casts to f32; few rows of A.
+  void list_vector() {
+    if (product.m < 1 || product.m > kMostVectorRows || !a_k_major(product) || !b_k_major(product) || product.tf32) return;
+    if (sum_type(product) != DType::f32 || dtype_bits(operand_type(product)) < 8) return;
+    for (const int rows : {4, 8, 16})
+      for (const int depth : {512, 1024, 2048}) {
+        Choice c;
+        c.path = Path::vector;
+        c.tile_m = product.m == 3 ? 4 : static_cast<int>(product.m);
+        c.tile_n = rows;
+        c.tile_k = depth;
+        c.threads = 128;
+        c.stages = 1;
+        if (depth >= 2 * product.k && depth > 512) continue;
+        if (rows * depth / c.threads * (1 + c.tile_m / 4) > 128) continue;  // registers of a thread
+        out.push_back(c);
+      }
+  }
+};
+
+}  // namespace
+
+std::vector<Choice> candidates(const Product& product, const Target& target, const DeviceClass& device) {
+  Lister lister{product, target, device, {}};
+  lister.list_warpgroup();
+  lister.list_warp();
+  lister.list_vector();
+  return std::move(lister.out);
+}
+
+// ---- facts of a choice ----
+
+bool result_staged(const Product& product, const Choice& choice) {
+  if (choice.path != Path::warpgroup || choice.swapped || sum_type(product) != DType::f32) return false;
+  const int bits = dtype_bits(product.c);
+  if (bits != 16 && !(bits == 32 && capability::staged_wide)) return false;
+  if (choice.tile_n % 64 != 0 && !capability::staged_narrow) return false;
+  const int64_t ldc = product.ldc ? product.ldc : product.n;
+  return ldc * bits / 8 % 16 == 0 && product.n * bits / 8 % 16 == 0 && choice.tile_m / std::max(choice.consumers, 1) % 64 == 0;
+}
+
+int64_t staging_bytes(const Product& product, const Choice& choice) {
+  if (!result_staged(product, choice)) return 0;
+  return int64_t{choice.tile_m} * choice.tile_n * dtype_bytes(product.c);
+}
+
+int64_t slot_bytes(const Product& product, const Choice& choice) {
+  return choice.tile_k * (int64_t{choice.tile_m} * dtype_bytes(product.a) + int64_t{choice.tile_n} * dtype_bytes(product.b));
+}
+
+int64_t shared_bytes(const Product& product, const Choice& choice) {
+  if (choice.path == Path::vector) return 0;
+  const int64_t reserve = choice.path == Path::warpgroup ? kReserve : 0;
+  return choice.stages * slot_bytes(product, choice) + staging_bytes(product, choice) + reserve;
+}
+
+int64_t accumulators(const Choice& choice) {
+  return int64_t{choice.tile_m} * choice.tile_n / std::max(choice.threads, 1);
+}
+
+int64_t blocks_per_multiprocessor(const Product& product, const Target& target, const Choice& choice) {
+  const bool roles = choice.path == Path::warpgroup;
+  const int64_t threads = choice.threads + (roles ? 128 : 0);
+  // Roles with two consumers or more are compiled for all registers; others need theirs and what a loop takes.
+  const int64_t needed = roles && choice.consumers > 1 ? target.registers_per_sm / threads : (accumulators(choice) + 48 + 7) / 8 * 8;
+  const int64_t registers = std::min(needed, target.max_registers_per_thread);
+  const int64_t shared = shared_bytes(product, choice);
+  int64_t blocks = std::min(target.registers_per_sm / (threads * registers), target.max_threads_per_sm / threads);
+  if (shared > 0) blocks = std::min(blocks, target.shared_bytes_per_sm / (shared + 1024));
+  return std::clamp<int64_t>(blocks, 1, roles ? 2 : 8);
+}
+
+}  // namespace tilert::tune

@@ -1,0 +1,158 @@
+// The cost model: what a candidate takes, from tiles and waves, bytes and rates. Each time is a sum that a person can redo:
+//   launch + first fill + rounds of tiles, each K's steps (the longest of tensor, shared memory, feed) + what leaves,
+// or the time in which the bytes cross memory or L2, where that is longer.
+#include <algorithm>
+#include <cmath>
+
+#include "tune/machine.h"
+#include "tune/product.h"
+
+namespace tilert::tune {
+namespace {
+
+using namespace calibration;
+
+class Model {
+ public:
+  Model(const Product& product, const Target& target, const DeviceClass& device, const Machine& machine, const Choice& choice)
+      : p_(product), target_(target), device_(device), machine_(machine), c_(choice) {
+    columns_ = ceildiv(p_.n, c_.tile_n), rows_ = ceildiv(p_.m, c_.tile_m);
+    tiles_ = columns_ * rows_ * c_.split_k;
+    steps_ = static_cast<double>(ceildiv(ceildiv(p_.k, c_.tile_k), c_.split_k));
+    blocks_ = blocks_per_multiprocessor(p_, target_, c_);
+    const int64_t sms = std::max<int64_t>(device_.sms, 1);
+    busy_ = std::min<int64_t>(tiles_, sms);
+    together_ = std::min<int64_t>(blocks_, std::max<int64_t>(1, ceildiv(tiles_, sms)));
+    rounds_ = static_cast<double>(ceildiv(tiles_, sms * together_));
+  }
+
+  void run(Choice& out) {
+    if (p_.m <= 0 || p_.n <= 0) {  // an empty grid
+      out.nanoseconds = launch_ns, out.bound = Bound::latency;
+      return;
+    }
+    step();
+    const double work = machine_.nanoseconds(rounds_ * (steps_ * step_ + leave()));
+    const double first = prologue_ns + (c_.persistent || together_ > 1 ? 0 : (rounds_ - 1) * prologue_ns);
+    const double memory = memory_bytes() / (machine_.memory_gbs * memory_share);
+    const double l2 = l2_bytes() / (machine_.l2_gbs * l2_share);
+    const double longest = std::max({work, memory, l2});
+    out.nanoseconds = launch_ns + first + epilogue_ns + longest + shown * (work + memory + l2 - longest) + split_time();
+    out.bound = longest == memory ? Bound::memory : longest == l2 ? Bound::l2 : bound_;
+    if (launch_ns + first + epilogue_ns > longest) out.bound = Bound::latency;
+  }
+
+ private:
+  double bytes_a() const { return dtype_bits(p_.a) / 8.0; }
+  double bytes_b() const { return dtype_bits(p_.b) / 8.0; }
+  double bytes_c() const { return dtype_bits(p_.c) / 8.0; }
+  double slot() const { return c_.tile_k * (c_.tile_m * bytes_a() + c_.tile_n * bytes_b()); }
+
+  // Clocks of one step along K of the tiles that share a multiprocessor, and what they wait for.
+  void step() {
+    const double together = static_cast<double>(together_);
+    const double tensor = together * tensor_clocks();
+    const double shared = together * (read_bytes() + slot()) / calibration::shared_bytes;
+    const double feed = together * slot_from_beyond() / feed_rate();
+    const double least = step_clocks;
+    step_ = std::max({tensor, shared, feed, least});
+    bound_ = step_ == tensor ? Bound::tensor : step_ == shared ? Bound::shared : step_ == feed ? Bound::feed : Bound::latency;
+  }
+
+  double tensor_clocks() const {
+    const double work = double(c_.tile_m) * c_.tile_n * c_.tile_k;
+    const bool group = c_.path == Path::warpgroup;
+    const DType operand = group ? p_.a : operand_type(p_);
+    const double rate = machine_.rate(operand, p_.tf32);
+    if (c_.path == Path::vector) return work / (machine_.fma32 / 2);  // half of it converts
+    const bool matrix = rate > machine_.fma32;
+    const double share = group ? warpgroup_share : matrix ? warp_share * machine_.warp_percent / 100 : 0.5;
+    return padded_work(work) / (rate * share);
+  }
+
+  // Instructions of a warp take 16 x 8; warps beyond the tile's rows are idle.
+  double padded_work(double work) const {
+    if (c_.path != Path::warp) return work;
+    return work * std::max(1.0, 32.0 * 1024 / (double(c_.tile_m) * c_.tile_n * 16));
+  }
+
+  // Bytes of shared memory that the products of a step read.
+  double read_bytes() const {
+    if (c_.path == Path::vector) return 0;
+    if (c_.path == Path::warpgroup) {
+      const double rows = c_.swapped ? c_.tile_n : c_.tile_m, columns = c_.swapped ? c_.tile_m : c_.tile_n;
+      const double eb = c_.swapped ? bytes_b() : bytes_a(), other = c_.swapped ? bytes_a() : bytes_b();
+      return c_.tile_k * (rows * eb + rows / 64 * columns * other);
+    }
+    const double warps = c_.threads / 32.0;
+    const double along = std::clamp(std::sqrt(warps * c_.tile_m / c_.tile_n), 1.0, warps);  // warps along M, about
+    return c_.tile_k * (c_.tile_m * bytes_a() * warps / along + c_.tile_n * bytes_b() * along);
+  }
+
+  double slot_from_beyond() const {
+    return c_.tile_k * (c_.tile_m * bytes_a() + c_.tile_n * bytes_b() / c_.cluster);
+  }
+
+  // Bytes in a clock that come to one multiprocessor: its port, its share of memory's latency, or element by element.
+  double feed_rate() const {
+    if (c_.path != Path::vector && !rows_on_16_bytes(p_)) return element_copy_bytes;
+    // A slot is given back one step late, and the next one is being read.
+    const double ahead = c_.path == Path::vector ? 8 * slot() : std::max(c_.stages - 1.5, 0.5) * slot();
+    const double in_flight = static_cast<double>(c_.path == Path::vector ? blocks_ : together_) * ahead;
+    return std::min(feed_bytes, in_flight / machine_.clocks(memory_latency_ns));
+  }
+
+  // Clocks in which a tile's result leaves, which its products do not hide, for the tiles of a round.
+  double leave() const {
+    const double elements = double(c_.tile_m) * c_.tile_n;
+    const double rate = result_staged(p_, c_) ? staged_store_bytes : c_.swapped ? scattered_store_bytes : direct_store_bytes;
+    const double read = double(p_.epilogue_bytes) / (double(p_.m) * p_.n) * elements / direct_store_bytes;
+    const double clocks = elements * bytes_c() / rate + read + machine_.clocks(epilogue_ns) / 4;
+    // With two blocks to a multiprocessor one multiplies while the other stores.
+    return together_ > 1 ? clocks * static_cast<double>(together_) / 2 : clocks;
+  }
+
+  // Bytes that cross memory: operands as often as the order of tiles makes L2 forget them.
+  double memory_bytes() const {
+    const double a = double(p_.m) * p_.k * bytes_a(), b = double(p_.n) * p_.k * bytes_b(), c = double(p_.m) * p_.n * bytes_c();
+    const double kept = device_.l2_bytes * l2_kept;
+    double times_a = 1, times_b = 1;
+    if (a + b > kept) {
+      const double group = std::min<double>(c_.raster > 0 ? c_.raster : static_cast<double>(columns_), static_cast<double>(columns_));
+      const double wave = static_cast<double>(busy_ * together_);
+      const double rows_at_once = std::max(1.0, std::min<double>(static_cast<double>(rows_), wave / group));
+      const double group_b = group * c_.tile_n * p_.k * bytes_b();
+      if (a > kept / 2) times_a = std::ceil(static_cast<double>(columns_) / group);
+      if (group_b > kept) times_b = std::ceil(static_cast<double>(rows_) / rows_at_once);
+    }
+    return a * times_a + b * times_b + c + static_cast<double>(p_.epilogue_bytes);
+  }
+
+  double l2_bytes() const {
+    return static_cast<double>(tiles_) * steps_ * slot_from_beyond() + double(p_.m) * p_.n * bytes_c() + static_cast<double>(p_.epilogue_bytes);
+  }
+
+  // Parts of a split tile go to memory that L2 holds, and are summed once.
+  double split_time() const {
+    if (c_.split_k == 1) return 0;
+    const double bytes = double(c_.tile_m) * c_.tile_n * 4 * c_.split_k;
+    return machine_.nanoseconds(bytes / split_bytes) + epilogue_ns;
+  }
+
+  const Product& p_;
+  const Target& target_;
+  const DeviceClass& device_;
+  const Machine& machine_;
+  const Choice& c_;
+  int64_t columns_, rows_, tiles_, blocks_, busy_, together_;
+  double steps_, rounds_, step_ = 0;
+  Bound bound_ = Bound::tensor;
+};
+
+}  // namespace
+
+void predict(const Product& product, const Target& target, const DeviceClass& device, Choice& choice) {
+  if (const Machine* machine = machine_of(target)) Model(product, target, device, *machine, choice).run(choice);
+}
+
+}  // namespace tilert::tune
