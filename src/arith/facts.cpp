@@ -69,9 +69,9 @@ void Facts::set_multiple(ir::VarId var, int64_t modulus, int64_t remainder) {
   congruent(arena_.variable(var, DType::index), modulus, remainder);
 }
 
-void Facts::bound_loop(Expr var, Expr begin, Expr end) {
-  learn_order(begin, var, 0);
-  learn_order(var, end, 1);
+void Facts::bound_loop(Expr var, Expr begin, Expr end, int64_t step) {
+  learn_order(step > 0 ? begin : var, step > 0 ? var : begin, 0);
+  learn_order(step > 0 ? var : end, step > 0 ? end : var, 1);
 }
 
 void Facts::congruent(Expr value, int64_t modulus, int64_t remainder) {

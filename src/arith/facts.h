@@ -27,8 +27,8 @@ class Facts {
   void define(ir::Expr var, const Range& range);
   // low <= var <= high, in the current scope.
   void bound(ir::Expr var, int64_t low, int64_t high);
-  // begin <= var < end, as a loop's variable.
-  void bound_loop(ir::Expr var, ir::Expr begin, ir::Expr end);
+  // begin <= var < end, or end < var <= begin where the step is negative: as a loop's variable.
+  void bound_loop(ir::Expr var, ir::Expr begin, ir::Expr end, int64_t step = 1);
   // value mod modulus = remainder.
   void congruent(ir::Expr value, int64_t modulus, int64_t remainder = 0);
   // A condition that holds in the current scope.

@@ -86,11 +86,7 @@ class Checker {
     return true;
   }
   bool loop(For& n) {
-    n.body = scoped(n.body, [&] {
-      const Expr var = program_.var(n.var);
-      if (n.step > 0) facts_.bound_loop(var, n.begin, n.end);
-      else facts_.bound_loop(var, arith::add(arena_, n.end, 1), arith::add(arena_, n.begin, 1));
-    });
+    n.body = scoped(n.body, [&] { facts_.bound_loop(program_.var(n.var), n.begin, n.end, n.step); });
     return true;
   }
   bool branch(If& n) {

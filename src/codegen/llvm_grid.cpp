@@ -73,7 +73,8 @@ void LlvmKernel::hold(VarId var) {
   text_.put("store {} {}, ptr {}, align 8", register_type(program_.vars[var].dtype), scalars_[var], held_place(var));
 }
 
-// A loop in which blocks meet counts in memory, and works out its end before each trip.
+// A loop in which blocks meet counts in memory, and works out its end before each trip, and once more before a step that may
+// leave 64 bits.
 void LlvmKernel::loop_that_meets(const CpuFor& n) {
   const VarId var = n.loop.var;
   forget();
@@ -89,11 +90,17 @@ void LlvmKernel::loop_that_meets(const CpuFor& n) {
     const std::string now = load_held(var), end = scalar(prover_.simplify(n.loop.end));
     text_.put("br i1 {}, label %{}, label %{}", text_.let("icmp {} i64 {}, {}", n.loop.step > 0 ? "slt" : "sgt", now, end), trip, done);
     text_.label(trip);
-    const Expr value = program_.var(var);
-    if (n.loop.step > 0) facts_.bound_loop(value, n.loop.begin, n.loop.end);
-    else facts_.bound_loop(value, arith::add(arena_, n.loop.end, 1), arith::add(arena_, n.loop.begin, 1));
+    const bool ends = ends_in_64_bits(n.loop);
+    facts_.bound_loop(program_.var(var), n.loop.begin, n.loop.end, n.loop.step);
     block(n.body);
-    scalars_[var] = text_.let("add nsw i64 {}, {}", load_held(var), n.loop.step);
+    forget();
+    const std::string before = load_held(var);
+    if (!ends) {
+      const std::string step = text_.fresh_label("step"), more = has_next(n.loop, before, scalar(prover_.simplify(n.loop.end)));
+      text_.put("br i1 {}, label %{}, label %{}", more, step, done);
+      text_.label(step);
+    }
+    scalars_[var] = text_.let("add i64 {}, {}", before, n.loop.step);
     hold(var);
   }
   text_.exit_loop();

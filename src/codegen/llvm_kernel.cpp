@@ -1,6 +1,7 @@
 // The frame of an entry, control flow and expressions.
 #include "codegen/llvm_kernel.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "arith/build.h"
@@ -152,17 +153,62 @@ void LlvmKernel::statement(const CpuStmt& stmt) {
              stmt.node);
 }
 
+// Whether the way from begin to end, rounded up to whole steps, fits 64 bits whatever the values are.
+bool LlvmKernel::counts_rounds(const For& loop) {
+  const arith::Range begin = facts_.range(loop.begin), end = facts_.range(loop.end);
+  const __int128 least = static_cast<__int128>(end.low) - begin.high, most = static_cast<__int128>(end.high) - begin.low;
+  return least + std::min<int64_t>(loop.step, 0) >= INT64_MIN && most + std::max<int64_t>(loop.step - 1, 0) <= INT64_MAX;
+}
+
+// Whether the step from the last trip to beyond the end fits 64 bits.
+bool LlvmKernel::ends_in_64_bits(const For& loop) {
+  const arith::Range end = facts_.range(loop.end);
+  return loop.step > 0 ? end.high <= INT64_MAX - loop.step + 1 : end.low >= INT64_MIN - loop.step - 1;
+}
+
+// Whether the end lies beyond the next step: of a trip, from which the way to the end is known to be positive, below 2^64.
+std::string LlvmKernel::has_next(const For& loop, const std::string& now, const std::string& end) {
+  const bool up = loop.step > 0;
+  const std::string left = text_.let("sub i64 {}, {}", up ? end : now, up ? now : end);
+  const uint64_t step = up ? static_cast<uint64_t>(loop.step) : -static_cast<uint64_t>(loop.step);
+  return text_.let("icmp ugt i64 {}, {}", left, static_cast<int64_t>(step));
+}
+
+// A loop whose rounds 64 bits may not count: each trip asks whether there is another.
+void LlvmKernel::stepped_loop(const For& loop, const std::function<void()>& body) {
+  const std::string begin = scalar(prover_.simplify(loop.begin)), end = scalar(prover_.simplify(loop.end));
+  const std::string head = text_.fresh_label("loop"), latch = text_.fresh_label("latch"), done = text_.fresh_label("done");
+  const std::string enter = text_.let("icmp {} i64 {}, {}", loop.step > 0 ? "slt" : "sgt", begin, end), before = text_.block();
+  text_.put("br i1 {}, label %{}, label %{}", enter, head, done);
+  text_.label(head);
+  const std::string now = "%" + text_.fresh_label("i"), next = "%" + text_.fresh_label("n");
+  text_.put("{} = phi i64 [ {}, %{} ], [ {}, %{} ]", now, begin, before, next, latch);
+  text_.enter_loop(done);
+  {
+    Scope scope(*this);
+    facts_.bound_loop(program_.var(loop.var), loop.begin, loop.end, loop.step);
+    bind(loop.var, now);
+    body();
+  }
+  text_.exit_loop();
+  text_.put("br label %{}", latch);
+  text_.label(latch);
+  const std::string more = has_next(loop, now, end);
+  text_.put("{} = add i64 {}, {}", next, now, loop.step);
+  text_.put("br i1 {}, label %{}, label %{}", more, head, done);
+  text_.label(done);
+}
+
 // Any step: the loop counts its rounds.
 void LlvmKernel::counted_loop(const For& loop, const std::function<void()>& body) {
+  if (!counts_rounds(loop)) return stepped_loop(loop, body);
   const Expr span = loop.step > 0 ? arith::sub(arena_, loop.end, loop.begin) : arith::sub(arena_, loop.begin, loop.end);
   const int64_t step = loop.step > 0 ? loop.step : -loop.step;
   const Expr rounds = prover_.simplify(arith::ceildiv(arena_, arith::max(arena_, span, 0), step));
   const std::string begin = scalar(prover_.simplify(loop.begin)), count = scalar(rounds);
   emit_loop(text_, "0", count, 1, [&](const std::string& round) {
     Scope scope(*this);
-    const Expr var = program_.var(loop.var);
-    if (loop.step > 0) facts_.bound_loop(var, loop.begin, loop.end);
-    else facts_.bound_loop(var, arith::add(arena_, loop.end, 1), arith::add(arena_, loop.begin, 1));
+    facts_.bound_loop(program_.var(loop.var), loop.begin, loop.end, loop.step);
     const std::string moved = loop.step == 1 ? round : text_.let("mul nsw i64 {}, {}", round, loop.step);
     bind(loop.var, text_.let("add nsw i64 {}, {}", begin, moved));
     body();

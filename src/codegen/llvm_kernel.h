@@ -57,6 +57,10 @@ class LlvmKernel {
   void branch(const passes::CpuIf& n);
   void repeat(ir::Expr condition, const std::function<void()>& head, const std::function<void()>& body);
   void counted_loop(const ir::For& loop, const std::function<void()>& body);
+  void stepped_loop(const ir::For& loop, const std::function<void()>& body);
+  bool counts_rounds(const ir::For& loop);
+  bool ends_in_64_bits(const ir::For& loop);
+  std::string has_next(const ir::For& loop, const std::string& now, const std::string& end);
 
   // llvm_grid.cpp
   void block_that_meets(const std::string& number, const std::vector<std::string>& extents);

@@ -100,7 +100,7 @@ std::vector<Expr> LlvmKernel::open_conditions(const Block& body, VarId lane) {
     }
     if (const auto* n = std::get_if<For>(&s->node)) {
       arith::FactsScope scope(facts_);
-      if (n->step > 0) facts_.bound_loop(program_.var(n->var), n->begin, n->end);
+      facts_.bound_loop(program_.var(n->var), n->begin, n->end, n->step);
       nested = open_conditions(n->body, lane);
     }
     for (Expr e : nested)

@@ -194,9 +194,7 @@ Status CpuLowering::lower_plain_for(const For& loop, Out& out) {
   result.loop.end = prover_.simplify(loop.end);
   {
     arith::FactsScope scope(facts_);
-    const Expr var = program_.var(loop.var);
-    if (loop.step > 0) facts_.bound_loop(var, loop.begin, loop.end);
-    else facts_.bound_loop(var, arith::add(arena_, loop.end, 1), arith::add(arena_, loop.begin, 1));
+    facts_.bound_loop(program_.var(loop.var), loop.begin, loop.end, loop.step);
     TILERT_ASSIGN(result.body, lower(loop.body));
   }
   emit(out, std::move(result));

@@ -13,6 +13,8 @@ using namespace ir;
 
 namespace {
 
+constexpr int64_t kMostElements = int64_t{1} << 41;  // more than any dim has
+
 bool is_16_bit_float(DType d) { return d == DType::f16 || d == DType::bf16; }
 
 int64_t rows_of(const Region& r) { return r.extents[r.extents.size() - 2]; }
@@ -264,6 +266,13 @@ bool CpuLowering::stays_inside(const Block& block, const Gemm& gemm, const Sourc
   });
 }
 
+// How often a loop with step 1 that begins at 0 or above runs, or `most`, where it may be more than 64 bits can tell.
+Expr CpuLowering::trips(const For& loop, int64_t most) {
+  const Expr span = arith::sub(arena_, loop.end, loop.begin);
+  if ((facts_.range(loop.end) - facts_.range(loop.begin)).within(-most, most)) return span;
+  return arith::select(arena_, arith::lt(arena_, loop.begin, loop.end), arith::min(arena_, span, most), arena_.index(0));
+}
+
 // for k in begin..end { copy A(.., k * depth + a0) -> a; copy B -> b; gemm(a, b, c) }, where nothing else looks at a
 // and b, is c += A * B over all k at once, clipped to what exists: outside, both operands are zero. Rows of A and columns
 // of B that do not exist are zero too, but zero times what is not finite is not: where c's elements there are looked at,
@@ -295,7 +304,7 @@ Result<bool> CpuLowering::fuse_product_loop(const For& loop, Out& out) {
   };
   const int64_t depth = a->copy->src.extents[a->k_dim];
   const int64_t m = a->copy->src.extents[a->other_dim], n = b->copy->src.extents[b->other_dim];
-  const Expr total = arith::mul(arena_, arith::sub(arena_, loop.end, loop.begin), depth);
+  const Expr total = arith::mul(arena_, trips(loop, (kMostElements - 1) / depth + 1), depth);
   const Expr rows = count(*a, a->other_dim, index(m)), columns = count(*b, b->other_dim, index(n));
   const bool seen = floats && !stays_inside(kernel_body_, *gemm, *a, *b);
   if (seen) {

@@ -74,7 +74,7 @@ bool CpuLowering::vector_body(const Block& body, VarId lane, std::set<VarId>& va
               if (mentions(n.begin, varying) || mentions(n.end, varying)) return false;
               inner.insert(n.var);
               arith::FactsScope scope(facts_);
-              if (n.step > 0) facts_.bound_loop(program_.var(n.var), n.begin, n.end);
+              facts_.bound_loop(program_.var(n.var), n.begin, n.end, n.step);
               return vector_body(n.body, lane, varying, inner, locals);
             },
             [&](const Jump&) { return true; },  // under conditions that hold for all lanes alike

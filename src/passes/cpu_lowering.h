@@ -56,6 +56,7 @@ class CpuLowering {
     size_t k_dim, other_dim;  // of the tensor
     ir::Access first;         // where the loop's first round starts
   };
+  ir::Expr trips(const ir::For& loop, int64_t most);
   Result<bool> fuse_product_loop(const ir::For& loop, Out& out);
   bool stays_inside(const ir::Block& block, const ir::Gemm& gemm, const Source& a, const Source& b);
   bool leaves_as_it_came(const ir::Copy& copy, const Source& a, const Source& b);

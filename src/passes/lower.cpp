@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "ir/visit.h"
 #include "passes/region.h"
@@ -35,7 +36,7 @@ void Lower::bound_loop(const For& f) {
   if (f.step > 0) module_.facts.bound_loop(var, f.begin, f.end);
   else module_.facts.bound(var, module_.facts.range(f.end).low, module_.facts.range(f.begin).high);
   const arith::Range begin = module_.facts.range(f.begin);
-  const int64_t step = f.step < 0 ? -f.step : f.step;
+  const int64_t step = f.step == INT64_MIN ? 1 : std::abs(f.step);
   if (step > 1 && begin.multiple_of(step)) module_.facts.congruent(var, step);
   module_.facts.define(var, module_.facts.range(var));
 }

@@ -145,11 +145,18 @@ int64_t slot_bytes(const Program& program, const KernelPlan& plan, BufferId tile
   return map == plan.shared.end() ? tile_bytes(program, tile) : map->second.stage_stride();
 }
 
+// What runs ahead asks of a trip some steps on whether it is one: its number must be one of 64 bits.
+bool counts_ahead(const Module& module, const For& loop) {
+  constexpr int64_t kFar = int64_t{1} << 62, kWide = int64_t{1} << 32;  // 2^30 steps or more to the end of 64 bits
+  return module.facts.range(loop.begin).within(-kFar, kFar) && loop.step >= -kWide && loop.step <= kWide;
+}
+
 RingPlan plan_loop(const Module& module, const Kernel& kernel, const KernelPlan& kernel_plan, const For& loop,
                    const PassContext& context) {
   RingPlan plan;
   const Program& program = module.program;
   if (orders_blocks(loop.body)) return {1, {}, {}, "it waits for other blocks, which copies that run ahead would not"};
+  if (!counts_ahead(module, loop)) return {1, {}, {}, "the trips ahead of it may be beyond 64 bits"};
   plan.reason = nested_copies(loop);
   LoopFacts facts = collect(loop);
   int64_t ring_bytes = 0, other_bytes = 0;

@@ -159,6 +159,7 @@ void add_order_cases(std::vector<Case>& to);
 void add_function_cases(std::vector<Case>& to);
 void add_atomic_cases(std::vector<Case>& to);
 void add_control_cases(std::vector<Case>& to);
+void add_ends_cases(std::vector<Case>& to);
 void add_thread_cases(std::vector<Case>& to);
 void add_thread_misuse_cases(std::vector<Case>& to);
 void add_indexed_cases(std::vector<Case>& to);

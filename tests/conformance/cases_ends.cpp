@@ -1,0 +1,89 @@
+// Case 44 at the ends of 64 bits: loops whose way is longer than they can tell.
+#include <cstdint>
+
+#include "conformance/scenario.h"
+
+namespace tilert::conformance {
+namespace {
+
+// 44. Loops whose way from begin to end is longer than 64 bits can tell, and such without trips: the block's, a point's, and
+// with all blocks meeting in each trip. Begin, end or both are known only when it runs.
+Scenario ways_past_64_bits(const Values& v) {
+  struct Loop {
+    int64_t begin, end, step;
+  };
+  const int64_t most = INT64_MAX, least = INT64_MIN, half = INT64_C(1) << 62;
+  const Loop loops[] = {{least, most, most}, {0, least, -most}, {most, least, least}, {most, least, -most}, {least, most, half}, {least, most - 1, half + 3},
+                        {most, -2, -half},   {5, least, 3},     {most, least, 1},      {-5, most, -3},       {least, most, -1},   {most - 1, most, 1}};
+  constexpr int64_t kLoops = std::size(loops);
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto begins = b.input("begins", tl::i64, {kLoops}), ends = b.input("ends", tl::i64, {kLoops});
+    auto trips = b.inout("trips", tl::i32, {kLoops}), sums = b.inout("sums", tl::i32, {kLoops});
+    b.grid({1}, [&](tl::Index) {
+      for (int64_t at = 0; at < kLoops; ++at) {
+        const Loop& loop = loops[at];
+        const auto count = [&] {
+          const tl::Expr begin = v["known"] == 1 ? tl::Expr(loop.begin) : tl::cast(tl::index, begins(at));
+          const tl::Expr end = v["known"] == 2 ? tl::Expr(loop.end) : tl::cast(tl::index, ends(at));
+          b.serial(begin, end, loop.step, [&](tl::Index i) {
+            if (v["of"] == 2) b.grid_sync();
+            trips(at) = trips(at) + 1;
+            sums(at) = sums(at) + tl::cast(tl::i32, i);
+          });
+        };
+        if (v["of"] == 1) b.parallel({1}, [&](tl::Index) { count(); });
+        else count();
+      }
+    });
+  });
+  Reals begins, ends, trips, sums;
+  for (const Loop& loop : loops) {
+    int64_t n = 0, i = loop.begin;
+    int32_t sum = 0;
+    for (bool more = true; more && (loop.step > 0 ? i < loop.end : i > loop.end); more = !__builtin_add_overflow(i, loop.step, &i))
+      ++n, sum = static_cast<int32_t>(static_cast<uint32_t>(sum) + static_cast<uint32_t>(i));
+    begins.push_back(static_cast<Real>(loop.begin)), ends.push_back(static_cast<Real>(loop.end));
+    trips.push_back(static_cast<Real>(n)), sums.push_back(sum);
+  }
+  const Reals none(kLoops, 0);
+  s.launch().input(tl::i64, begins).input(tl::i64, ends).inout(tl::i32, none, exactly(trips)).inout(tl::i32, none, exactly(sums));
+  return s;
+}
+
+// 44. Products in a loop whose end lies far before its beginning: it has no trips.
+Scenario products_without_trips(const Values& v) {
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto x = b.input("x", tl::f32, {16, 64}), y = b.input("y", tl::f32, {64, 16}), z = b.output("z", tl::f32, {16, 16});
+    auto end = b.scalar("end", tl::i64);
+    b.grid({1}, [&](tl::Index) {
+      auto a = b.shared(tl::f32, {16, 32}), w = b.shared(tl::f32, {32, 16});
+      auto c = b.fragment(tl::f32, {16, 16});
+      b.clear(c);
+      const auto product = [&](tl::Index k) {
+        b.copy(x(0, k * 32), a);
+        b.copy(y(k * 32, 0), w);
+        b.gemm(a, w, c);
+      };
+      const tl::Expr last = tl::cast(tl::index, end);
+      if (v["pipelined"]) b.pipelined(last, product);
+      else b.serial(v["begin"], last, 1, product);
+      b.copy(c, z);
+    });
+  });
+  for (int64_t end : {INT64_MIN, -(INT64_C(1) << 58) - 1, -(INT64_C(1) << 63) + 1, INT64_C(-1), INT64_C(0), INT64_C(2)}) {
+    const int64_t steps = end == 2 ? 2 - (v["pipelined"] ? 0 : v["begin"]) : 0;
+    s.launch().input(tl::f32, Reals(16 * 64, 1)).input(tl::f32, Reals(64 * 16, 2)).output(tl::f32, exactly(Reals(256, static_cast<Real>(64 * steps)))).scalar(tl::i64, static_cast<Real>(end));
+  }
+  return s;
+}
+
+}  // namespace
+
+void add_ends_cases(std::vector<Case>& to) {
+  to.push_back({"44", "ways_past_64_bits", {{"of", {0, 1, 2}}, {"known", {0, 1, 2}}}, ways_past_64_bits});
+  to.push_back({"44", "products_without_trips", {{"pipelined", {0, 1}}, {"begin", {0, 1}}}, products_without_trips});
+}
+
+}  // namespace tilert::conformance
