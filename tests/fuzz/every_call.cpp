@@ -276,7 +276,7 @@ void EveryCall::tensor() {
   }
   const std::string name = "T" + std::to_string(names_++);
   s.tensor = TILERT_CALL(tilert_builder_tensor, b_, name.c_str(), s.access, s.dtype, shape, rank, sized(o));
-  if (s.tensor.serial && (s.dtype == TILERT_INT32 || s.dtype == TILERT_INT64) && s.reads() && !s.table && whole) counts_.push_back(s.tensor);
+  if (s.tensor.serial && (s.dtype == TILERT_INT32 || s.dtype == TILERT_INT64) && s.reads() && !s.writes() && !s.table && whole) counts_.push_back(s.tensor);
   keep(s);
 }
 

@@ -165,6 +165,7 @@ class EveryCall {
   std::vector<tilert_tensor> counts_;  // tensors of which the first element may be a number of tiles
   std::vector<Scope> open_;
   bool fixed_ = false, persistent_ = false;  // of the kernel at hand
+  bool costed_ = false;                       // a kernel of the program has a cost
   tilert_expr room_[9] = {};
   int names_ = 0;
 };

@@ -37,7 +37,8 @@ void EveryCall::kernel() {
 }
 
 void EveryCall::tile_cost() {
-  if (!wild_ && (!persistent_ || open_.size() > 1)) return;
+  if (!wild_ && (!persistent_ || open_.size() > 1 || costed_)) return;
+  costed_ = true;
   const tilert_expr cost = !open_.empty() && values_.size() > open_[0].values ? values_[open_[0].values].e : number(1);
   TILERT_CALL(tilert_builder_tile_cost, b_, wild_ ? garbage() : cost, in_.below(2) ? number(in_.below(3)) : tilert_expr{});
 }
