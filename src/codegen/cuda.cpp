@@ -133,6 +133,7 @@ class KernelText {
     for (size_t d = b.strides.size() - 1; d-- > 0;) map.strides.push_back(b.strides[d]);
     map.box = plan.box;
     map.swizzle = plan.swizzle;
+    map.tf32 = plan.tf32;
     return map;
   }
 

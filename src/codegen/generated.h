@@ -19,6 +19,7 @@ struct TensorMap {
   std::vector<ir::Expr> strides;   // elements, of dims 1..rank-1 (dim 0 has stride 1)
   std::vector<int64_t> box;        // elements
   int swizzle = 0;                 // bytes: 0, 32, 64, 128
+  bool tf32 = false;               // f32 elements are rounded to tf32 on the way, half to even
 };
 
 // One parameter of the kernel function, in order.

@@ -262,7 +262,7 @@ class Builder {
     const ir::Buffer& b = program_.buffer(map.buffer);
     runtime::TensorMapRecipe recipe;
     recipe.param = static_cast<uint16_t>(b.parameter);
-    recipe.dtype = b.dtype;
+    recipe.dtype = map.tf32 ? DType::tf32 : b.dtype;
     recipe.rank = static_cast<uint8_t>(map.dims.size());
     for (size_t d = 0; d < map.dims.size(); ++d) {
       TILERT_ASSIGN(recipe.dims[d], expr(map.dims[d]));

@@ -86,7 +86,7 @@ std::vector<const Atom*> atoms_for(const Target& target, DType a, DType b, DType
 
 bool wgmma_n_is_legal(const Atom& atom, int64_t n) {
   const bool in_step = n % kWgmmaColumns == 0 && n >= kWgmmaColumns && n <= kWgmmaMaxColumns;
-  if (!in_step || atom.a != DType::int8 || n <= kWgmmaInt8Fine) return in_step;
+  if (!in_step || dtype_is_float(atom.a) || n <= kWgmmaInt8Fine) return in_step;
   return n % (2 * kWgmmaColumns) == 0;
 }
 

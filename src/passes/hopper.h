@@ -53,9 +53,15 @@ class RoleLowering {
   void multiply_loop();
   void release(ir::BufferId before);
   void hold(ir::BufferId fragment);
-  ir::Expr descriptor(ir::BufferId tile, ir::Expr slot, ir::Expr row);
-  // Descriptor of the tile's k-step: 32 bytes within a sub-tile of 128-byte rows, then the next sub-tile.
-  ir::Expr advance_k(ir::Expr base, ir::BufferId tile, int64_t step, int64_t rows);
+  // A product's operand as it lies in its tile: bytes of a swizzled row, of a column of such rows, of an element.
+  struct Operand {
+    ir::BufferId tile;
+    bool mn_major;
+    int64_t span, sub_tile, size;
+  };
+  Operand operand(const ir::Region& region, bool mn_major) const;
+  ir::Expr descriptor(const Operand& operand, ir::Expr slot, ir::Expr start);
+  ir::Expr advance(ir::Expr base, const Operand& operand, int64_t step, int64_t mn);
   void multiply(const ir::Stmt& s, const ir::Gemm& gemm, ir::Expr slot);
 
   // ---- stores (hopper_store.cpp) ----

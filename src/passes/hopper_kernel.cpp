@@ -148,7 +148,8 @@ Status RoleLowering::produce(Expr thread, int64_t consumers) {
 int64_t RoleLowering::slot_bytes() const {
   int64_t bytes = 0;
   for (const StmtPtr& s : loop().body)
-    if (const auto* copy = std::get_if<Copy>(&s->node)) bytes += low_.plan().shared.at(copy->dst.buffer).tile_bytes();
+    if (const auto* copy = std::get_if<Copy>(&s->node))
+      bytes += copy->dst.extents[0] * copy->dst.extents[1] * dtype_bytes(low_.program().buffer(copy->dst.buffer).dtype);
   return bytes;
 }
 
@@ -159,14 +160,16 @@ void RoleLowering::note_tensor_copy(const Stmt& s, BufferId to, const TensorMapP
 
 void RoleLowering::load(const Stmt& s, const Copy& copy, Expr slot) {
   const size_t map = roles_.loads.at(s.ordinal);
-  const int64_t width = roles_.maps[map].box[0];
+  const int64_t width = roles_.maps[map].box[0], height = roles_.maps[map].box[1];
   note_tensor_copy(s, copy.dst.buffer, roles_.maps[map]);
-  for (int64_t column = 0; column < copy.dst.extents[1]; column += width) {
-    const Access to = low_.shared_access(copy.dst.buffer, {slot, low_.index(0), low_.index(column)});
-    low_.call(Primitive::tma_load_2d,
-              {address_arg(to), text_arg(fmt::format("map{}", map)), barrier_arg(full_, slot),
-               value_arg(low_.simplify(arith::add(arena_, copy.src.offsets[1], column))), value_arg(low_.simplify(copy.src.offsets[0]))});
-  }
+  for (int64_t column = 0; column < copy.dst.extents[1]; column += width)
+    for (int64_t row = 0; row < copy.dst.extents[0]; row += height) {
+      const Access to = low_.shared_access(copy.dst.buffer, {slot, low_.index(row), low_.index(column)});
+      low_.call(Primitive::tma_load_2d,
+                {address_arg(to), text_arg(fmt::format("map{}", map)), barrier_arg(full_, slot),
+                 value_arg(low_.simplify(arith::add(arena_, copy.src.offsets[1], column))),
+                 value_arg(low_.simplify(arith::add(arena_, copy.src.offsets[0], row)))});
+    }
 }
 
 Status RoleLowering::consume() {

@@ -8,7 +8,22 @@ namespace tilert::passes {
 
 using namespace ir;
 
-// A slot is released one iteration late, when the product that read it is known to be done.
+namespace {
+
+constexpr int64_t kStepBytes = 32;   // of K, a product's
+constexpr int64_t kSwizzleRows = 8;  // after which the swizzle repeats
+
+// How the device's text calls an operand's type.
+std::string warpgroup_type(DType dtype) {
+  switch (dtype) {
+    case DType::int8: return "tl_i8";
+    case DType::uint8: return "tl_u8";
+    default: return fmt::format("tl_{}", dtype_text(dtype));
+  }
+}
+
+}  // namespace
+
 void RoleLowering::multiply_loop() {
   if (!tiles_) place_ = enter_ring(0);
   const BufferId before = low_.scalar(DType::index, "before");
@@ -36,18 +51,33 @@ void RoleLowering::release(BufferId before) {
 }
 
 void RoleLowering::hold(BufferId fragment) {
-  low_.call(Primitive::wgmma_hold, {registers_arg(low_.fragment_registers(fragment), low_.index(0), low_.fragment_map(fragment).registers())});
+  const BufferId registers = low_.fragment_registers(fragment);
+  const bool floats = low_.program().buffer(registers).dtype == DType::f32;
+  low_.call(floats ? Primitive::wgmma_hold : Primitive::wgmma_hold_words,
+            {registers_arg(registers, low_.index(0), low_.fragment_map(fragment).registers())});
 }
 
-Expr RoleLowering::descriptor(BufferId tile, Expr slot, Expr row) {
+RoleLowering::Operand RoleLowering::operand(const Region& region, bool mn_major) const {
+  const AddressMap& map = low_.plan().shared.at(region.buffer);
+  return {region.buffer, mn_major, map.span_bytes(), map.sub_tile_bytes(), dtype_bytes(low_.program().buffer(region.buffer).dtype)};
+}
+
+// Of the slot's tile from row `start` (MN-major: column) on.
+Expr RoleLowering::descriptor(const Operand& o, Expr slot, Expr start) {
   const BufferId box = low_.registers(DType::uint64, 1, "descriptor");
-  low_.call(Primitive::wgmma_descriptor, {registers_arg(box, low_.index(0), 1), address_arg(low_.shared_access(tile, {slot, row, low_.index(0)}))});
-  return low_.read({box, {low_.index(0)}}, "descriptor");
+  const Expr zero = low_.index(0);
+  const Access at = low_.shared_access(o.tile, {slot, o.mn_major ? zero : start, o.mn_major ? start : zero});
+  low_.call(Primitive::wgmma_describe, {text_arg(std::to_string(o.span)), registers_arg(box, zero, 1), address_arg(at),
+                                        value_arg(low_.index(o.mn_major ? o.sub_tile : 16)), value_arg(low_.index(kSwizzleRows * o.span))});
+  return low_.read({box, {zero}}, "descriptor");
 }
 
-// Descriptor of the tile's k-step: 32 bytes within a sub-tile of 128-byte rows, then the next sub-tile.
-Expr RoleLowering::advance_k(Expr base, BufferId tile, int64_t step, int64_t rows) {
-  const int64_t bytes = step / 4 * low_.plan().shared.at(tile).sub_tile_bytes() + step % 4 * 32 + rows * 128;
+// The descriptor of the tile's k-th step and of `mn` rows (columns) further on. K-major: 32 bytes within a sub-tile's rows, then
+// the next sub-tile. MN-major: the rows of that step, in the sub-tile of those columns.
+Expr RoleLowering::advance(Expr base, const Operand& o, int64_t step, int64_t mn) {
+  const int64_t k_bytes = step * kStepBytes;
+  const int64_t bytes = o.mn_major ? k_bytes / o.size * o.span + mn * o.size / o.span * o.sub_tile
+                                   : k_bytes / o.span * o.sub_tile + k_bytes % o.span + mn * o.span;
   return arith::add(arena_, base, bytes / 16);
 }
 
@@ -55,18 +85,22 @@ void RoleLowering::multiply(const Stmt& s, const Gemm& gemm, Expr slot) {
   const GemmPlan& plan = low_.plan().gemms.at(s.ordinal);
   const AtomCounts counts = atom_counts(*plan.atom, plan.m, plan.n, plan.k, WarpGrid{plan.warps_m, plan.warps_n, 1});
   const BufferId c = low_.fragment_registers(gemm.c.buffer);
+  const Operand a = operand(gemm.a, gemm.trans_a), b = operand(gemm.b, !gemm.trans_b);
+  const int64_t words = counts.atom_n / 2;
   low_.emit(Group{fmt::format("{}: product", s.ordinal), low_.collect([&] {
-    const Expr a = descriptor(gemm.a.buffer, slot, arith::mul(arena_, warpgroup(), counts.m * 64));
-    const Expr b = descriptor(gemm.b.buffer, slot, low_.index(0));
+    const Expr from_a = descriptor(a, slot, arith::mul(arena_, warpgroup(), counts.m * 64));
+    const Expr from_b = descriptor(b, slot, low_.index(0));
     const Expr again = gemm.accumulate ? arena_.cast(low_.simplify(gemm.accumulate), DType::index) : low_.index(1);
     hold(gemm.c.buffer);
     low_.call(Primitive::wgmma_fence, {});
     for (int64_t k = 0; k < counts.k; ++k)
       for (int64_t im = 0; im < counts.m; ++im)
-        low_.call(Primitive::wgmma_ss,
-                  {text_arg(std::to_string(plan.n)), text_arg(plan.atom->a == DType::bf16 ? "tl_bf16" : "tl_f16"),
-                   registers_arg(c, low_.index(im * plan.n / 2), plan.n / 2), value_arg(advance_k(a, gemm.a.buffer, k, im * 64)),
-                   value_arg(advance_k(b, gemm.b.buffer, k, 0)), value_arg(k == 0 ? again : low_.index(1))});
+        for (int64_t in = 0; in < counts.n; ++in)
+          low_.call(Primitive::wgmma, {text_arg(std::to_string(counts.atom_n)), text_arg(plan.atom->c == DType::f32 ? "float" : "int"),
+                                       text_arg(warpgroup_type(plan.atom->a)), text_arg(warpgroup_type(plan.atom->b)),
+                                       text_arg(a.mn_major ? "1" : "0"), text_arg(b.mn_major ? "1" : "0"),
+                                       registers_arg(c, low_.index((im * counts.n + in) * words), words), value_arg(advance(from_a, a, k, im * 64)),
+                                       value_arg(advance(from_b, b, k, in * counts.atom_n)), value_arg(k == 0 ? again : low_.index(1))});
     low_.call(Primitive::wgmma_commit, {});
     hold(gemm.c.buffer);
   })});

@@ -300,30 +300,25 @@ class Inference {
       if (plan.a_ldmatrix) matrices.insert(g.a.buffer);
       if (plan.b_ldmatrix) matrices.insert(g.b.buffer);
     }
-    std::set<BufferId> of_roles;  // tensor copies write and warpgroup products read rows of 128-byte pieces
-    for_each_stmt(kernel_.body, [&](const Stmt& s) {
-      const auto* copy = std::get_if<Copy>(&s.node);
-      if (copy && plan_.roles.loads.count(s.ordinal)) of_roles.insert(copy->dst.buffer);
-    });
     for_each_stmt(kernel_.body, [&](const Stmt& s) {
       const auto* a = std::get_if<Alloc>(&s.node);
       if (!a || program_.buffer(a->buffer).scope != Scope::shared) return;
       if (const auto views = views_of(program_, a->buffer); !views.empty()) return place_views(a->buffer, views, matrices);
-      plan_.shared.emplace(a->buffer, tile_map(a->buffer, of_roles.count(a->buffer) != 0, matrices.count(a->buffer) != 0));
+      plan_.shared.emplace(a->buffer, tile_map(a->buffer, matrices.count(a->buffer) != 0));
     });
   }
 
-  AddressMap tile_map(BufferId tile, bool of_roles, bool matrix) {
+  AddressMap tile_map(BufferId tile, bool matrix) {
     const Buffer& b = program_.buffer(tile);
     const auto shape = constant_shape(b);
     const int64_t bytes = dtype_bytes(b.dtype);
+    if (const auto role = plan_.roles.tiles.find(tile); role != plan_.roles.tiles.end())
+      if (const auto swizzled = swizzled_map({role->second.rows, shape[1]}, bytes, role->second.span)) return *swizzled;
     if (b.layout.kind != TileLayout::automatic) {
       if (auto asked = asked_map(b)) return std::move(*asked);
       else plan_.not_placed[tile] = asked.error().message;
     }
-    if (of_roles) {
-      if (const auto swizzled = swizzled_map(shape, bytes, 128)) return *swizzled;
-    } else if (matrix && b.dtype == DType::f64) {
+    if (matrix && b.dtype == DType::f64) {
       // Lanes read 32 bytes of four rows at a time: rows an odd number of 32 bytes apart are on different banks.
       return padded_map(shape, bytes, shape.back() * bytes % 64 == 0 ? 32 : 0);
     } else if (matrix) {

@@ -36,6 +36,13 @@ struct TensorMapPlan {
   ir::BufferId buffer = ir::kNoBuffer;
   std::vector<int64_t> box;
   int swizzle = 128;  // bytes
+  bool tf32 = false;  // f32 elements are rounded to tf32 on the way
+};
+
+// A tile that the tensor copy engine fills and warpgroup products read.
+struct RoleTile {
+  int64_t rows = 0;  // up to the last that a product reads; those beyond the tile's own hold anything
+  int64_t span = 0;  // bytes of a swizzled row
 };
 
 // A kernel whose warps have roles: one warpgroup issues copies, the others compute (passes/roles.h).
@@ -48,6 +55,7 @@ struct RolePlan {
   int producer_registers = 0, consumer_registers = 0;  // 0: as compiled
   std::map<uint32_t, size_t> loads, stores;  // ordinals of copies, and their tensor maps
   std::vector<TensorMapPlan> maps;
+  std::map<ir::BufferId, RoleTile> tiles;    // of the loop
   ir::VarId thread = ir::kNoVar;             // the thread index that tells roles apart; no fact bounds it
   std::set<ir::VarId> common;                // lets before the loop that both roles make for themselves
 };

@@ -154,6 +154,7 @@ void add_index_cases(std::vector<Case>& to);
 void add_reduce_cases(std::vector<Case>& to);
 void add_gemm_cases(std::vector<Case>& to);
 void add_operand_cases(std::vector<Case>& to);
+void add_warpgroup_cases(std::vector<Case>& to);
 void add_pipeline_cases(std::vector<Case>& to);
 void add_order_cases(std::vector<Case>& to);
 void add_function_cases(std::vector<Case>& to);

@@ -119,7 +119,7 @@ TEST(Atoms, WgmmaAccumulatorHasItsRowsAndColumnsForEveryLegalWidth) {
 TEST(Atoms, WgmmaOperandFromRegistersIsTheWarpOperandOfEachWarpsRows) {
   for (const Atom& atom : atoms()) {
     if (!atom.is_wgmma()) continue;
-    const Formula formula = atom.k == 16 ? a_16x16_16bit : a_16x32_8bit;
+    const Formula formula = atom.k == 16 ? a_16x16_16bit : atom.k == 8 ? a_16x8_tf32 : a_16x32_8bit;
     FragmentMap map({64, atom.k}, atom.a_digits);
     ASSERT_TRUE(map.is_valid());
     for (int64_t thread = 0; thread < 128; thread++) {
@@ -134,10 +134,12 @@ TEST(Atoms, WgmmaOperandFromRegistersIsTheWarpOperandOfEachWarpsRows) {
 
 TEST(Atoms, WgmmaWidthsAreTheLegalOnes) {
   const Atom& half = *find_atom("wgmma_m64k16_f16");
-  const Atom& int8 = *find_atom("wgmma_m64k32_s8");
+  const Atom &int8 = *find_atom("wgmma_m64k32_s8"), &bytes = *find_atom("wgmma_m64k32_u8_s8"), &fp8 = *find_atom("wgmma_m64k32_e4m3");
   for (int64_t n = 0; n <= 300; n++) {
     EXPECT_EQ(wgmma_n_is_legal(half, n), n % 8 == 0 && n >= 8 && n <= 256);
     EXPECT_EQ(wgmma_n_is_legal(int8, n), n == 8 || n == 24 || (n % 16 == 0 && n >= 16 && n <= 256));
+    EXPECT_EQ(wgmma_n_is_legal(bytes, n), wgmma_n_is_legal(int8, n));
+    EXPECT_EQ(wgmma_n_is_legal(fp8, n), wgmma_n_is_legal(half, n));
   }
   EXPECT_EQ(wgmma_n(half, 256), 256);
   EXPECT_EQ(wgmma_n(half, 512), 256);

@@ -205,7 +205,7 @@ TEST(Roles, APlainProductGetsAProducerAndTwoConsumers) {
   const ir::Block& body = module.program.kernels[0].body;
   EXPECT_EQ(count(body, Primitive::tma_load_2d), 2);
   EXPECT_EQ(count(body, Primitive::tma_store_2d), 2);  // 128 columns, 64 a box
-  EXPECT_EQ(count(body, Primitive::wgmma_ss), 4);      // 64 of K, 16 a product
+  EXPECT_EQ(count(body, Primitive::wgmma), 4);      // 64 of K, 16 a product
   EXPECT_EQ(count(body, Primitive::cp_async), 0);
 }
 
@@ -213,17 +213,80 @@ TEST(Roles, WhatKeepsThemOffIsSaid) {
   GemmShape off;
   off.hints = " hint roles 1";
   EXPECT_EQ(lowered(gemm_text(off), "sm_90a", "plan_roles").plans[0].roles.reason, "the program asks for no roles");
+  const auto reason = [](const GemmShape& g) { return lowered(gemm_text(g), "sm_90a", "plan_roles").plans[0].roles.reason; };
   GemmShape mn_major;
   mn_major.trans_b = false;
-  EXPECT_EQ(lowered(gemm_text(mn_major), "sm_90a", "plan_roles").plans[0].roles.reason, "operation 7: an operand is not K-major");
-  GemmShape rows;
-  rows.bk = 32;
-  EXPECT_EQ(lowered(gemm_text(rows), "sm_90a", "plan_roles").plans[0].roles.reason,
-            "operation 5: its tile is not made of 128-byte rows");
+  mn_major.dtype = "e4m3";
+  EXPECT_EQ(reason(mn_major), "operation 7: operand b is not K-major, as warpgroup products of e4m3 need it: keep its matrix transposed in memory");
+  mn_major.dtype = "bf16";
+  mn_major.bn = 24;
+  EXPECT_EQ(reason(mn_major), "operation 7: operand b's tile has rows of 48 bytes, no multiple of 32");
+  GemmShape depth;
+  depth.bk = 24;
+  EXPECT_EQ(reason(depth), "operation 7: its K tile of 24 is no multiple of 16, which a warpgroup product of bf16 takes at a time");
+  GemmShape whole;
+  whole.dtype = "f32";
+  EXPECT_EQ(reason(whole), "operation 7: products of f32 keep all its bits, which warpgroup products do not: ask for tf32");
+  GemmShape outside;
+  outside.after = "  20: fill @a[0:128, 0:64] = bf16(0x0)\n";
+  EXPECT_EQ(reason(outside), "operation 20: it uses a tile of the loop outside of it");
+  GemmShape large;
+  large.bm = 256, large.bn = 256, large.bk = 32;
+  EXPECT_EQ(reason(large), "its accumulators do not fit in registers");
   EXPECT_EQ(lowered(gemm_text({}), "sm_80", "plan_roles").plans[0].roles.reason, "no warpgroup products on this target");
 }
 
 // The engine takes no corner between 16 bytes (an H200 calls it an illegal instruction), and writes none before a tensor.
+// The tiles of A and B as their products read them.
+std::pair<RoleTile, RoleTile> tiles_of(const GemmShape& g) {
+  const Module module = lowered(gemm_text(g), "sm_90a");
+  EXPECT_TRUE(module.plans[0].roles.on) << module.plans[0].roles.reason;
+  std::vector<RoleTile> tiles;
+  for (const auto& [id, tile] : module.plans[0].roles.tiles) tiles.push_back(tile);
+  EXPECT_EQ(tiles.size(), 2u);
+  return {tiles[0], tiles[1]};
+}
+
+TEST(Roles, TilesAreMadeOfTheWidestRowsThatDivideThem) {
+  for (const auto& [bk, span] : {std::pair(64, 128), {32, 64}, {16, 32}, {48, 32}, {128, 128}}) {
+    GemmShape g;
+    g.bk = bk;
+    g.stages = 2;
+    const auto [a, b] = tiles_of(g);
+    EXPECT_EQ(a.span, span) << bk;
+    EXPECT_EQ(b.span, span) << bk;
+  }
+  GemmShape across;
+  across.trans_b = false;
+  across.bn = 96;  // of 192 bytes
+  const auto [a, b] = tiles_of(across);
+  EXPECT_EQ(a.span, 128);
+  EXPECT_EQ(b.span, 64);
+  EXPECT_EQ(b.rows, 64);
+}
+
+TEST(Roles, TilesHaveRowsUpToWhatInstructionsRead) {
+  GemmShape g;
+  g.bm = 100, g.bn = 20;
+  const auto [a, b] = tiles_of(g);
+  EXPECT_EQ(a.rows, 128);
+  EXPECT_EQ(b.rows, 24);
+}
+
+TEST(Roles, WarpgroupsShareTheRowsEvenly) {
+  const auto roles = [](int bm, int bn) {
+    GemmShape g;
+    g.bm = bm, g.bn = bn;
+    return lowered(gemm_text(g), "sm_90a", "plan_roles").plans[0].roles;
+  };
+  EXPECT_EQ(roles(64, 256).consumers, 1);
+  EXPECT_EQ(roles(128, 256).consumers, 2);
+  EXPECT_EQ(roles(256, 128).consumers, 2);
+  EXPECT_EQ(roles(192, 128).consumers, 3);
+  EXPECT_EQ(roles(192, 128).consumer_registers, 160);
+  EXPECT_EQ(roles(16, 64).consumers, 1);
+}
+
 TEST(Roles, RegionsThatTheCopyEngineRefusesAreLeftToOthers) {
   const auto roles = [](const std::string& was, const std::string& is) {
     std::string text = gemm_text({});

@@ -11,7 +11,7 @@ namespace {
 
 // Statements whose loss must be seen: barriers, waits, commits, fences, arrivals, and what they order.
 const char* const kDeleted[] = {"tl_barrier(", "tl_named_barrier(", "tl_cluster_barrier(", "tl_warp_sync(", "tl_cp_async", "tl_mbarrier_",
-    "tl_tma_", "tl_proxy_fence(", "tl_wgmma_fence(", "tl_wgmma_commit(", "tl_wgmma_wait<", "tl_wgmma_ss<", "tl_wgmma_rs<", "tl_mma_",
+    "tl_tma_", "tl_proxy_fence(", "tl_wgmma_fence(", "tl_wgmma_commit(", "tl_wgmma_wait<", "tl_wgmma_ss<", "tl_wgmma<", "tl_wgmma_rs<", "tl_mma_",
     "tl_ldmatrix_", "tl_stmatrix_", "tl_wait_for_grids("};
 
 struct Rewrite {
@@ -52,7 +52,9 @@ const Shift kShifts[] = {
     {"tl_cp_async<", PLACE, "8"},
     {"tl_mbarrier_", PLACE, "1"},
     {"tl_wgmma_descriptor(", PLACE, "64"},
+    {"tl_wgmma_describe<", PLACE, "64"},
     {"tl_wgmma_", R"(v\d+ \+ (\d+)ull\))", "2"},
+    {"tl_wgmma<", R"(v\d+ \+ (\d+)ull\))", "2"},
     {"tl_tma_", PLACE, "8"},
     {"tl_tma_load_", R"(map\d+, s\d+[^,]*, ([(\w]))", "1"},
     {"tl_tma_store_", R"(^tl_tma_store_\dd\([^,]*, [^,]*, ([(\w]))", "1"},

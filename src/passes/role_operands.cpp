@@ -1,0 +1,169 @@
+// The loop of a kernel with roles: which copies the producer can make, which products warpgroups can, and how the tiles between
+// them lie: rows of 128, 64 or 32 bytes, swizzled, as both the copy engine and the products take them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "ir/visit.h"
+#include "ir/words.h"
+#include "layout/fragment_builders.h"
+#include "passes/hints.h"
+#include "passes/region.h"
+#include "passes/role_planner.h"
+#include "support/round.h"
+
+namespace tilert::passes {
+
+using namespace ir;
+
+namespace {
+
+constexpr int64_t kMostBoxRows = 256;  // of a tensor map
+constexpr int64_t kAtomRows = 64;      // of a warpgroup product
+constexpr int64_t kSwizzleRows = 8;    // after which the swizzle repeats
+
+// Bytes of the swizzled rows that a layout asks for; 0: any, -1: none that products read.
+int64_t asked_span(TileLayout layout) {
+  switch (layout) {
+    case TileLayout::automatic: return 0;
+    case TileLayout::swizzle_128: return 128;
+    case TileLayout::swizzle_64: return 64;
+    case TileLayout::swizzle_32: return 32;
+    default: return -1;
+  }
+}
+
+// Rows of a box, of which some number make the tile; 0: none.
+int64_t box_rows(int64_t rows) {
+  if (rows <= kMostBoxRows) return rows;
+  for (int64_t n = kMostBoxRows; n > 0; n -= kSwizzleRows)
+    if (rows % n == 0) return n;
+  return 0;
+}
+
+}  // namespace
+
+// A matrix copy that the tensor copy engine can make: rank 2 but for leading units, rows on 16 bytes, and the region too: a
+// corner between is an illegal instruction.
+std::string RolePlanner::engine_takes(const Region& r) {
+  const Buffer& b = program_.buffer(r.buffer);
+  if (is_table(b)) return "its tensor lies where a table says, which the tensor copy engine is not told";
+  if (b.shape.size() != 2) return "its tensor is not a matrix";
+  if (dtype_is_packed(b.dtype)) return "its elements share bytes";
+  if (!b.strides[1]->is_constant() || b.strides[1]->as_int() != 1) return "its rows are not contiguous";
+  if (!module_.facts.range(b.strides[0]).multiple_of(16 / dtype_bytes(b.dtype))) return "its rows do not start on 16 bytes";
+  if (b.alignment < 16) return "its tensor does not start on 16 bytes";
+  if (!module_.facts.range(r.offsets[1]).multiple_of(16 / dtype_bytes(b.dtype))) return "its columns do not start on 16 bytes";
+  return {};
+}
+
+std::string RolePlanner::take_load(const Stmt& s, const Copy& c) {
+  const Buffer &src = program_.buffer(c.src.buffer), &dst = program_.buffer(c.dst.buffer);
+  if (src.scope != Scope::global || dst.scope != Scope::shared || src.dtype != dst.dtype) return "not a plain copy to a shared tile";
+  if (!c.valid.empty() || (c.safe && c.safe->bits != 0)) return "it has bounds of its own";
+  if (is_touched(s, c.src.buffer, true)) return "the kernel writes its source";
+  if (c.prefer == CopyPrefer::sync || (c.prefer == CopyPrefer::async && c.must)) return "it is asked to be made another way";
+  if (!is_whole(program_, c.dst) || dst.shape.size() != 2) return "it fills a part of its tile";
+  if (asked_span(dst.layout.kind) < 0)
+    return fmt::format("its tile is asked to be {}, and the tensor copy engine writes swizzled rows for products", word(dst.layout.kind));
+  if (dst.view_of != kNoBuffer || !views_of(program_, c.dst.buffer).empty()) return "its tile has views, whose rows are others";
+  if (!filled_.insert(c.dst.buffer).second) return "its tile is filled twice in a trip";
+  return engine_takes(c.src);
+}
+
+// The instruction for the operands as they lie in their tiles; null: none.
+const Atom* RolePlanner::warpgroup_atom(const Gemm& g) const {
+  const auto type = [&](BufferId id) {
+    const DType own = program_.buffer(id).dtype;
+    return g.tf32 ? (own == DType::f32 ? DType::tf32 : DType::none) : own;
+  };
+  for (const Atom* atom : atoms_for(context_.target, type(g.a.buffer), type(g.b.buffer), program_.buffer(g.c.buffer).dtype))
+    if (atom->is_wgmma()) return atom;
+  return nullptr;
+}
+
+// As many warpgroups as share the tile's rows evenly; three start with 128 registers a thread, too few for wider products.
+int RolePlanner::consumers_for(const GemmPlan& plan) const {
+  const int64_t atoms = ceil_div(plan.m, kAtomRows), asked = hint_of(kernel_, HintKind::consumers);
+  if (asked >= 1 && asked <= 3 && atoms % asked == 0) return static_cast<int>(asked);
+  return atoms % 2 == 0 ? 2 : atoms == 3 && plan.n <= 192 ? 3 : 1;
+}
+
+std::string RolePlanner::take_product(const Stmt& s, const Gemm& g) {
+  const Buffer &a = program_.buffer(g.a.buffer), &b = program_.buffer(g.b.buffer), &c = program_.buffer(g.c.buffer);
+  if (!filled_.count(g.a.buffer) || !filled_.count(g.b.buffer)) return "an operand is not a tile that the loop copies";
+  if (c.scope != Scope::fragment || !is_whole(program_, g.a) || !is_whole(program_, g.b) || !is_whole(program_, g.c)) return "it takes a part of a tile";
+  GemmPlan plan = plan_.gemms.at(s.ordinal);
+  plan.atom = warpgroup_atom(g);
+  if (!plan.atom && a.dtype == DType::f32 && b.dtype == DType::f32 && !g.tf32)
+    return "products of f32 keep all its bits, which warpgroup products do not: ask for tf32";
+  if (!plan.atom) return fmt::format("no warpgroup product of {} and {} into {}", dtype_text(a.dtype), dtype_text(b.dtype), dtype_text(c.dtype));
+  if (plan.k % plan.atom->k != 0)
+    return fmt::format("its K tile of {} is no multiple of {}, which a warpgroup product of {} takes at a time", plan.k, plan.atom->k, dtype_text(plan.atom->a));
+  const int consumers = consumers_for(plan);
+  if (plan_.roles.consumers != 0 && plan_.roles.consumers != consumers) return "products want different warpgroups";
+  plan_.roles.consumers = consumers;
+  plan.path = GemmPlan::Path::wgmma;
+  plan.warps_m = consumers;
+  plan.warps_n = 1;
+  plan.a_ldmatrix = plan.b_ldmatrix = false;
+  plan.reason.clear();
+  if (std::string reason = take_operand(g.a, plan, true, g.trans_a); !reason.empty()) return reason;
+  if (std::string reason = take_operand(g.b, plan, false, !g.trans_b); !reason.empty()) return reason;
+  const AtomCounts counts = atom_counts(*plan.atom, plan.m, plan.n, plan.k, WarpGrid{consumers, 1, 1});
+  gemms_[s.ordinal] = plan;
+  if (products_of_.insert(g.c.buffer).second) accumulators_ += counts.m * counts.n * counts.atom_n / 2;
+  return {};
+}
+
+// What the product needs of an operand's tile: rows up to what its instructions read, and a span that keeps pieces of the
+// tile whole.
+std::string RolePlanner::take_operand(const Region& region, const GemmPlan& plan, bool is_a, bool mn_major) {
+  const Buffer& b = program_.buffer(region.buffer);
+  const int64_t size = dtype_bytes(b.dtype), row_bytes = region.extents[1] * size, mn = is_a ? plan.m : plan.n;
+  const AtomCounts counts = atom_counts(*plan.atom, plan.m, plan.n, plan.k, WarpGrid{plan.warps_m, 1, 1});
+  const int64_t piece = is_a ? kAtomRows : counts.atom_n, read = is_a ? kAtomRows * counts.m * plan.warps_m : counts.n * counts.atom_n;
+  if (mn_major && size != 2)
+    return fmt::format("operand {} is not K-major, as warpgroup products of {} need it: keep its matrix transposed in memory", is_a ? 'a' : 'b',
+                       dtype_text(plan.atom->a));
+  if (mn_major && read != mn)
+    return fmt::format("operand {} is not K-major, and its {} {} are no multiple of {}", is_a ? 'a' : 'b', mn, is_a ? "rows" : "columns", piece);
+  int64_t unit = mn_major ? std::gcd(row_bytes, piece * size) : row_bytes;
+  if (const int64_t asked = asked_span(b.layout.kind); asked > 0) {
+    if (unit % asked != 0) return fmt::format("operand {}'s tile is asked to be {}, which its rows of {} bytes are not made of", is_a ? 'a' : 'b', word(b.layout.kind), row_bytes);
+    unit = asked;
+  }
+  const int64_t span = swizzle_span(unit);
+  if (span == 0) return fmt::format("operand {}'s tile has rows of {} bytes, no multiple of 32", is_a ? 'a' : 'b', unit);
+  RoleTile& tile = plan_.roles.tiles[region.buffer];
+  tile.span = tile.span == 0 ? span : std::min(tile.span, span);
+  tile.rows = std::max({tile.rows, region.extents[0], mn_major ? 0 : read});
+  if (plan.atom->a == DType::tf32) in_tf32_.insert(region.buffer);
+  return {};
+}
+
+std::string RolePlanner::place_loads(const For& loop) {
+  for (const StmtPtr& s : loop.body) {
+    const auto* copy = std::get_if<Copy>(&s->node);
+    if (!copy) continue;
+    const BufferId id = copy->dst.buffer;
+    const auto tile = plan_.roles.tiles.find(id);
+    if (tile == plan_.roles.tiles.end()) return fmt::format("operation {}: no product of the loop reads its tile", s->ordinal);
+    const int64_t rows = box_rows(copy->dst.extents[0]);
+    if (rows == 0) return fmt::format("operation {}: its tile has {} rows, which are no boxes of at most {}", s->ordinal, copy->dst.extents[0], kMostBoxRows);
+    plan_.roles.loads[s->ordinal] = plan_.roles.maps.size();
+    plan_.roles.maps.push_back({copy->src.buffer, {tile->second.span / dtype_bytes(program_.buffer(id).dtype), rows},
+                                static_cast<int>(tile->second.span), in_tf32_.count(id) != 0});
+  }
+  // What stands outside the loop would have to know in which slot they are, and when.
+  std::string reason;
+  for_each_stmt(kernel_.body, [&](const Stmt& s) {
+    if (std::holds_alternative<Alloc>(s.node) || std::any_of(loop.body.begin(), loop.body.end(), [&](const StmtPtr& own) { return own->ordinal == s.ordinal; })) return;
+    for (const BufferUse& use : buffer_uses(s))
+      if (filled_.count(use.buffer)) reason = fmt::format("operation {}: it uses a tile of the loop outside of it", s.ordinal);
+  });
+  return reason;
+}
+
+}  // namespace tilert::passes

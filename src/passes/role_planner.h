@@ -1,0 +1,52 @@
+// RolePlanner: whether one kernel can have roles (roles.h), and what each gets. roles.cpp has the kernel's shape, the lets that
+// both roles make, stores and the budget; role_operands.cpp the loop's copies and products and how their tiles lie.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "ir/program.h"
+#include "passes/module.h"
+
+namespace tilert::passes {
+
+class RolePlanner {
+ public:
+  RolePlanner(Module& module, const ir::Kernel& kernel, KernelPlan& plan, const PassContext& context);
+
+  Status run();
+
+ private:
+  // ---- the kernel (roles.cpp). A text is why not; empty: nothing against it. ----
+  std::string decide();
+  std::string take_loop(const ir::Stmt& loop);
+  std::string share_lets(const ir::Stmt& loop);
+  bool is_written(ir::BufferId tensor) const;
+  bool writes_global_memory(const ir::Stmt& s) const;
+  // Whether another statement writes (or also reads) memory of the tensor: copies of the engine are not in order with it.
+  bool is_touched(const ir::Stmt& s, ir::BufferId tensor, bool writes_only) const;
+  void take_store(const ir::Stmt& s, const ir::Copy& copy);
+  std::string budget(const ir::For& loop);
+
+  // ---- copies and products of the loop (role_operands.cpp) ----
+  std::string engine_takes(const ir::Region& region);
+  std::string take_load(const ir::Stmt& s, const ir::Copy& copy);
+  std::string take_product(const ir::Stmt& s, const ir::Gemm& gemm);
+  const Atom* warpgroup_atom(const ir::Gemm& gemm) const;
+  int consumers_for(const GemmPlan& plan) const;
+  std::string take_operand(const ir::Region& region, const GemmPlan& plan, bool is_a, bool mn_major);
+  // Boxes and maps of the loop's copies, once all products have said how they read the tiles.
+  std::string place_loads(const ir::For& loop);
+
+  Module& module_;
+  ir::Program& program_;
+  const ir::Kernel& kernel_;
+  const ir::Block& body_;  // of a tile
+  KernelPlan& plan_;
+  const PassContext& context_;
+  std::map<uint32_t, GemmPlan> gemms_;
+  std::set<ir::BufferId> filled_, products_of_, in_tf32_;
+  int64_t accumulators_ = 0, staging_ = 0;
+};
+
+}  // namespace tilert::passes
