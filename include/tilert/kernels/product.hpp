@@ -1,0 +1,108 @@
+// What the programs of products share: hints of a choice, the loop over K, the result's way out. Use through kernels/gemm.hpp.
+#ifndef TILERT_KERNELS_PRODUCT_HPP_
+#define TILERT_KERNELS_PRODUCT_HPP_
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include "tilert/kernels/epilogue.hpp"
+
+namespace tl::kernels {
+
+// The choice for a product on a machine: the cost model's first, for CPUs a tile that serves them all.
+inline Result<ProductChoice> choose(const Product& product, const Machine& machine = {}) {
+  if (machine.target.compare(0, 3, "cpu") == 0) {
+    ProductChoice c;
+    c.path = TILERT_PATH_WARP;
+    c.tile_m = c.tile_n = c.tile_k = 64;
+    c.threads = 128;
+    c.stages = 2;
+    c.cluster = c.split_k = 1;
+    c.flags = TILERT_CHOICE_PERSISTENT;
+    return c;
+  }
+  auto best = recommend_product(product, machine, 1);
+  if (!best) return best.error();
+  if (best->empty()) return Error(TILERT_UNSUPPORTED, std::string("no candidate for this product"));
+  return (*best)[0];
+}
+
+namespace detail {
+
+inline bool is_integer(DType d) {
+  const int32_t v = static_cast<int32_t>(d);
+  return v >= TILERT_INT4 && v <= TILERT_UINT64;
+}
+
+// In which the products are summed, and in which the epilogue works.
+inline DType sum_type(const Product& p) {
+  if (p.accumulator != DType{}) return p.accumulator;
+  if (p.a == f64 || p.b == f64) return f64;
+  return is_integer(p.a) && is_integer(p.b) ? i32 : f32;
+}
+template <class E>
+DType work_type(const Product& p) {
+  const DType sum = sum_type(p);
+  if (sum == f32 || sum == f64) return sum;
+  return is_integer(sum) && is_integer(p.c) && std::is_same<E, Plain>::value ? sum : f32;
+}
+
+// A size of a product: constant where it is given, else a dim.
+inline Expr size(Builder& b, const char* name, int64_t value) { return value > 0 ? Expr(value) : Expr(b.dim(name)); }
+
+inline TensorOptions rows_apart(int64_t leading) {
+  TensorOptions o;
+  if (leading > 0) o.strides({leading, 1});
+  return o;
+}
+
+inline Hints hints_of(const ProductChoice& c) {
+  Hints h;
+  if (c.persistent()) h.persistent();
+  if (c.raster > 0) h.raster(c.raster);
+  if (c.cluster > 1) h.cluster(c.cluster);
+  if (c.split_k > 1) h.split_k(c.split_k);
+  if (c.path == TILERT_PATH_WARPGROUP) h.consumers(c.consumers);
+  else h.roles_off().threads(c.threads);
+  return h;
+}
+
+// The loop over K: load_a(k, tile) and load_b(k, tile) fill the operands' tiles from place k of K. The tile of sums holds C's
+// rows and columns, swapped where the choice says so.
+template <class LoadA, class LoadB>
+Tile multiply(Builder& b, const Product& p, const ProductChoice& c, const Expr& trips, LoadA&& load_a, LoadB&& load_b) {
+  const int64_t m = c.tile_m, n = c.tile_n, depth = c.tile_k;
+  const Tile a = p.trans_a ? b.shared(p.a, {depth, m}) : b.shared(p.a, {m, depth});
+  const Tile w = p.trans_b ? b.shared(p.b, {n, depth}) : b.shared(p.b, {depth, n});
+  const Tile sum = c.swapped() ? b.fragment(sum_type(p), {n, m}) : b.fragment(sum_type(p), {m, n});
+  GemmFlag flags = p.tf32 ? tf32 : GemmFlag{};
+  if (c.swapped() ? !p.trans_b : p.trans_a) flags = flags | trans_a;
+  if (c.swapped() ? !p.trans_a : p.trans_b) flags = flags | trans_b;
+  b.clear(sum);
+  b.pipelined(trips, stages(c.stages), [&](const Index& k) {
+    load_a(k * depth, a);
+    load_b(k * depth, w);
+    if (c.swapped()) b.gemm(w, a, sum, flags);
+    else b.gemm(a, w, sum, flags);
+  });
+  return sum;
+}
+
+// The epilogue over a tile of sums whose first element is C's (row, column); the tile to store.
+template <class E>
+Tile finish(Builder& b, const Product& p, const ProductChoice& c, const Tile& sum, const E& epilogue, const Index& row, const Index& column) {
+  const int64_t m = c.tile_m, n = c.tile_n;
+  const DType work = work_type<E>(p), from = sum_type(p);
+  if (std::is_same<E, Plain>::value && work == from) return sum;
+  const Tile out = work == from ? sum : c.swapped() ? b.fragment(work, {n, m}) : b.fragment(work, {m, n});
+  const auto value = [&](const Index& i, const Index& j) { return work == from ? Expr(sum(i, j)) : cast(work, sum(i, j)); };
+  if (c.swapped()) b.parallel({n, m}, [&](const Index& j, const Index& i) { out(j, i) = epilogue(value(j, i), row + i, column + j); });
+  else b.parallel({m, n}, [&](const Index& i, const Index& j) { out(i, j) = epilogue(value(i, j), row + i, column + j); });
+  return out;
+}
+
+}  // namespace detail
+}  // namespace tl::kernels
+
+#endif  // TILERT_KERNELS_PRODUCT_HPP_

@@ -1,0 +1,215 @@
+// Cases 80 to 82: the programs of tilert/kernels/gemm.hpp: dense products with epilogues, products of experts, few rows.
+// Their choices are small tiles, so that small products have several; what the cost model chooses is tested in tests/kernels.
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "conformance/scenario.h"
+#include "tilert/kernels/gemm.hpp"
+
+namespace tilert::conformance {
+namespace {
+
+namespace kernels = tl::kernels;
+
+tl::ProductChoice tiles(tilert_product_path path, int64_t m, int64_t n, int64_t k, bool swapped, int64_t stages = 3) {
+  tl::ProductChoice c;
+  c.path = path;
+  c.tile_m = static_cast<uint32_t>(m), c.tile_n = static_cast<uint32_t>(n), c.tile_k = static_cast<uint32_t>(k);
+  c.consumers = path == TILERT_PATH_WARPGROUP ? (swapped ? n : m) % 128 == 0 ? 2 : 1 : 0;
+  c.threads = 128;
+  c.stages = static_cast<uint32_t>(stages);
+  c.cluster = c.split_k = 1;
+  c.raster = 2;
+  c.flags = (path == TILERT_PATH_VECTOR ? 0 : uint32_t{TILERT_CHOICE_PERSISTENT}) | (swapped ? uint32_t{TILERT_CHOICE_SWAPPED} : 0);
+  return c;
+}
+
+// Warps and warpgroups, either side's rows the instruction's.
+tl::ProductChoice form_of(int64_t form) {
+  switch (form) {
+    case 0: return tiles(TILERT_PATH_WARP, 32, 64, 32, false);
+    case 1: return tiles(TILERT_PATH_WARP, 16, 32, 32, true);
+    case 2: return tiles(TILERT_PATH_WARPGROUP, 64, 64, 64, false);
+    case 3: return tiles(TILERT_PATH_WARPGROUP, 128, 32, 64, false, 2);
+    default: return tiles(TILERT_PATH_WARPGROUP, 16, 64, 64, true, 4);
+  }
+}
+
+// Rows and columns of the operands as they are stored, from row to row `leading` elements.
+struct Matrix {
+  Reals data;
+  int64_t leading;
+  bool transposed;
+  Real at(int64_t r, int64_t c) const { return transposed ? data[c * leading + r] : data[r * leading + c]; }
+};
+
+Matrix matrix(tl::DType dtype, int64_t rows, int64_t columns, bool transposed, int64_t leading, uint64_t seed) {
+  if (transposed) std::swap(rows, columns);
+  if (!leading) leading = columns;
+  const int64_t low = is_unsigned(dtype) ? 0 : -3;
+  return {whole((rows - 1) * leading + columns, low, 3, seed), leading, transposed};
+}
+
+// Element (i, j) of a product and the sum of its terms' magnitudes.
+std::pair<Real, Real> element(const Matrix& a, const Matrix& b, int64_t i, int64_t j, int64_t k) {
+  Real value = 0, size = 0;
+  for (int64_t e = 0; e < k; ++e) {
+    const Real term = a.at(i, e) * b.at(e, j);
+    value += term, size += std::fabs(term);
+  }
+  return {value, size};
+}
+
+void add_operand(Launch& launch, tl::DType dtype, const Matrix& m, int64_t rows, int64_t columns) {
+  if (m.transposed) std::swap(rows, columns);
+  launch.input(dtype, m.data).placed({rows, columns}, {m.leading, 1});
+}
+
+// 80. Every dtype, transposition, path and epilogue; rows of which no tile is full, leading dimensions that are no row's size.
+Scenario dense(const Values& v) {
+  tl::Product p;
+  p.a = p.b = v.dtype();
+  p.c = v["out"] ? static_cast<tl::DType>(v["out"]) : is_float(p.a) ? p.a : tl::i32;
+  if (is_small(p.c) || (v["epilogue"] && !is_float(p.c))) p.c = p.a == tl::f64 ? tl::f64 : tl::f32;
+  p.trans_a = v["trans"] % 2 == 1, p.trans_b = v["trans"] / 2 == 1;
+  p.n = 72, p.k = v["K"];
+  const int64_t most = 70;
+  if (v["apart"]) p.lda = (p.trans_a ? most : p.k) + v["apart"], p.ldb = (p.trans_b ? p.k : p.n) + v["apart"], p.ldc = p.n + 8;
+  const tl::ProductChoice choice = form_of(v["form"]);
+  const bool chained = v["epilogue"] == 1 && p.c != tl::f64, scaled = v["epilogue"] == 2 && p.c != tl::f64;
+  Scenario s;
+  s.programs.push_back(chained  ? kernels::try_gemm(p, choice, kernels::chain(kernels::alpha(), kernels::bias(tl::f32), kernels::residual(tl::bf16), kernels::relu()))
+                       : scaled ? kernels::try_gemm(p, choice, kernels::chain(kernels::row_scale(), kernels::column_scale(tl::f16), kernels::silu()))
+                                : kernels::try_gemm(p, choice));
+  for (const int64_t m : {most, int64_t{1}, int64_t{33}, int64_t{0}}) {
+    const Matrix a = matrix(p.a, std::max<int64_t>(m, 1), p.k, p.trans_a, p.lda, 1), b = matrix(p.b, p.k, p.n, p.trans_b, p.ldb, 2);
+    const Reals row = whole(m, -2, 2, 3), column = whole(p.n, -2, 2, 4), both = whole(m * p.n, -8, 8, 5);
+    const int64_t ldc = p.ldc ? p.ldc : p.n;
+    Reals values(m ? (m - 1) * ldc + p.n : 0), sizes(values.size());
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < p.n; ++j) {
+        auto [value, size] = element(a, b, i, j, p.k);
+        if (chained) value = std::fmax(value * 2 + column[j] + both[i * p.n + j], Real{0}), size = size * 2 + 10;
+        if (scaled) value *= row[i] * column[j], size = 4 * size + 1, value = value / (1 + std::exp(-value));
+        values[i * ldc + j] = value, sizes[i * ldc + j] = size;
+      }
+    std::vector<Want> want = nearly(p.c, values, sizes, static_cast<Real>(p.k));
+    for (size_t e = 0; e < want.size(); ++e)
+      if (static_cast<int64_t>(e) % ldc >= p.n) want[e].untouched = true;
+    Launch& launch = s.launch({m});
+    if (m == 0) launch.input(p.a, {}).null();
+    else add_operand(launch, p.a, a, m, p.k);
+    if (m == 0) launch.arguments.back().shape = p.trans_a ? std::vector<int64_t>{p.k, 0} : std::vector<int64_t>{0, p.k};
+    if (m == 0 && p.lda) launch.arguments.back().strides = {p.lda, 1};
+    add_operand(launch, p.b, b, p.k, p.n);
+    launch.output(p.c, want).placed({m, p.n}, {ldc, 1});
+    if (chained) launch.scalar(tl::f32, 2).input(tl::f32, column).input(tl::bf16, both);
+    if (scaled) launch.input(tl::f32, row).input(tl::f16, column);
+  }
+  return s;
+}
+
+// How many rows each of four groups has.
+std::vector<int64_t> group_sizes(int64_t which) {
+  switch (which) {
+    case 0: return {0, 37, 1, 16};
+    case 1: return {0, 0, 54, 0};
+    case 2: return {0, 0, 0, 0};
+    default: return {16, 16, 16, 6};
+  }
+}
+
+// 81. Groups of zero rows, of one, of all, of none; rows of no group keep their bytes; tiles that end with a group.
+Scenario grouped(const Values& v) {
+  constexpr int64_t kGroups = 4, kRows = 60, kPerGroup = 54;
+  const bool masked = v["masked"];
+  tl::Product p;
+  p.a = p.b = v.dtype(), p.c = tl::f32;
+  p.trans_b = v["trans_b"];
+  p.n = v["N"], p.k = 72;
+  const tl::ProductChoice choice = form_of(v["form"]);
+  const auto form = masked ? kernels::GroupForm::masked : kernels::GroupForm::contiguous;
+  Scenario s;
+  s.programs.push_back(v["scaled"] ? kernels::try_grouped_gemm(p, choice, form, kGroups, kernels::row_scale()) : kernels::try_grouped_gemm(p, choice, form, kGroups));
+  for (const int64_t which : {0, 1, 2, 3}) {
+    const std::vector<int64_t> sizes = group_sizes(which);
+    const int64_t m = masked ? kPerGroup : kRows, rows = masked ? kGroups * m : m, tile = choice.tile_m;
+    const int64_t slots = kernels::grouped_tiles(form, kGroups, m, choice);
+    const Matrix a = matrix(p.a, rows, p.k, false, 0, 1);
+    const Matrix b = matrix(p.b, p.trans_b ? kGroups * p.n : kGroups * p.k, p.trans_b ? p.k : p.n, false, 0, 2);
+    const Reals scale = whole(rows, -2, 2, 3);
+    std::vector<Want> want = untouched(rows * p.n), table = untouched(slots * 3);
+    Reals given = masked ? Reals() : Reals{0};
+    int64_t first = 0, slot = 0;
+    for (int64_t g = 0; g < kGroups; ++g) {
+      if (masked) first = g * m;
+      for (int64_t r = 0; r < sizes[g]; ++r)
+        for (int64_t j = 0; j < p.n; ++j) {
+          Real value = 0;
+          for (int64_t e = 0; e < p.k; ++e) value += a.at(first + r, e) * (p.trans_b ? b.at(g * p.n + j, e) : b.at(g * p.k + e, j));
+          want[(first + r) * p.n + j] = {v["scaled"] ? value * scale[first + r] : value};
+        }
+      for (int64_t r = 0; r < sizes[g]; r += tile, ++slot) {
+        const int64_t entry[] = {g, first + r, first + sizes[g]};
+        for (int d = 0; d < 3; ++d) table[slot * 3 + d] = {static_cast<Real>(entry[d])};
+      }
+      first += sizes[g];
+      given.push_back(static_cast<Real>(masked ? sizes[g] : first));
+    }
+    const int64_t columns = (p.n + choice.tile_n - 1) / choice.tile_n;
+    std::vector<int64_t> dims = {m, slots};
+    if (masked && v["scaled"]) dims.push_back(rows);
+    s.launch(dims).input(p.a, a.data).input(p.b, b.data).output(tl::f32, want).input(tl::i32, given).inout(tl::i32, Reals(slots * 3, -9), table)
+        .inout(tl::i32, {-9}, exactly({static_cast<Real>(slot * columns)}));
+    if (v["scaled"]) s.launches.back().input(tl::f32, scale);
+  }
+  return s;
+}
+
+// 82. One to four rows of A, also more than share a reading of B; sizes that no chunk divides, weights of another type.
+Scenario few_rows(const Values& v) {
+  tl::Product p;
+  p.a = v.dtype(), p.b = static_cast<tl::DType>(v["weights"]), p.c = v.dtype();
+  p.trans_b = true;
+  p.n = v["N"], p.k = v["K"];
+  const tl::ProductChoice choice = tiles(TILERT_PATH_VECTOR, v["rows"], v["tile_n"], 256, false, 1);
+  Scenario s;
+  s.programs.push_back(v["epilogue"] ? kernels::try_gemm(p, choice, kernels::chain(kernels::bias(tl::f32), kernels::relu())) : kernels::try_gemm(p, choice));
+  for (const int64_t m : {1, 2, 3, 4, 5}) {
+    const Matrix a = matrix(p.a, m, p.k, false, 0, 1), b = matrix(p.b, p.k, p.n, true, 0, 2);
+    const Reals bias = whole(p.n, -9, 9, 3);
+    Reals values(m * p.n), sizes(values.size());
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < p.n; ++j) {
+        auto [value, size] = element(a, b, i, j, p.k);
+        values[i * p.n + j] = v["epilogue"] ? std::fmax(value + bias[j], Real{0}) : value;
+        sizes[i * p.n + j] = size + 9;
+      }
+    s.launch({m}).input(p.a, a.data).input(p.b, b.data).output(p.c, nearly(p.c, values, sizes, static_cast<Real>(p.k)));
+    if (v["epilogue"]) s.launches.back().input(tl::f32, bias);
+  }
+  return s;
+}
+
+int64_t id(tl::DType d) { return static_cast<int64_t>(d); }
+
+}  // namespace
+
+void add_kernel_cases(std::vector<Case>& to) {
+  const Axis forms{"form", {0, 1, 2, 3, 4}};
+  to.push_back({"80", "dense_products",
+                {dtypes({tl::f16, tl::bf16, tl::f32, tl::i8}), {"trans", {0, 1, 2, 3}}, forms, {"epilogue", {0, 1, 2}}, {"K", {136, 70}}, {"apart", {0, 8, 3}},
+                 {"out", {0, id(tl::f32)}}},
+                dense});
+  to.push_back({"80", "dense_products_of_f64", {{"dtype", {id(tl::f64)}}, {"trans", {0, 3}}, {"form", {0}}, {"epilogue", {0}}, {"K", {70}}, {"apart", {0}}, {"out", {0}}}, dense});
+  to.push_back({"80", "dense_products_of_fp8", {dtypes({tl::e4m3, tl::e5m2}), {"trans", {2}}, {"form", {0, 2}}, {"epilogue", {0}}, {"K", {136}}, {"apart", {0}}, {"out", {id(tl::f32)}}}, dense});
+  to.push_back({"81", "products_of_groups",
+                {{"masked", {0, 1}}, dtypes({tl::bf16, tl::f32}), {"trans_b", {1, 0}}, forms, {"N", {64, 40}}, {"scaled", {0, 1}}}, grouped});
+  to.push_back({"82", "products_of_few_rows",
+                {dtypes({tl::bf16, tl::f16, tl::f32}), {"weights", {id(tl::bf16), id(tl::e4m3), id(tl::f32)}}, {"rows", {1, 2, 4}}, {"tile_n", {4, 16}}, {"N", {33, 48}},
+                 {"K", {520, 197}}, {"epilogue", {0, 1}}},
+                few_rows});
+}
+
+}  // namespace tilert::conformance
