@@ -10,7 +10,10 @@ namespace {
 
 constexpr int kMostStages = 12;
 constexpr int64_t kReserve = 2048;          // shared memory of barriers and alignment (passes/roles.cpp)
-constexpr int64_t kMostAccumulators = 200;  // registers of a thread (passes/roles.cpp)
+// Registers of a thread. passes/roles.cpp takes 200; compiled for sm_90a by NVRTC 13.0 with a bias and a residual, one warpgroup
+// spills from 192 on (64x256 needs 243 registers for 128 of them), two do not at 192.
+constexpr int64_t kMostAccumulators = 192, kMostAccumulatorsAlone = 144;
+constexpr int kUsualRaster = 8;             // where L2 holds both operands and the order does not matter
 constexpr int kTileRows = 256;              // of an operand in one tensor copy
 
 constexpr int kInstructionRows[] = {64, 128, 192, 256};
@@ -65,7 +68,7 @@ struct Lister {
     c.consumers = rows % 128 == 0 ? 2 : rows == 192 && capability::three_consumers ? 3 : 1;
     c.threads = 128 * c.consumers;
     c.persistent = true;
-    if (accumulators(c) > kMostAccumulators || rows > kTileRows) return;
+    if (accumulators(c) > (c.consumers == 1 ? kMostAccumulatorsAlone : kMostAccumulators) || rows > kTileRows) return;
     if (depth * dtype_bits(product.a) / 8 > 128 && rows * columns > 128 * 128) return;  // one span is enough for these
     if (columns > 32 && columns - 8 >= extent_of(swapped)) return;                       // mostly padding
     // Both operands K-major need nothing of the other's place; weights on the M side serve few tokens.
@@ -86,8 +89,9 @@ struct Lister {
   // Orders of tiles, and what several blocks may share.
   void add_rasters(Choice c) {
     const int64_t columns = ceildiv(product.n, c.tile_n), rows = ceildiv(product.m, c.tile_m);
+    const bool held = operands_held(product, device);
     for (const int raster : kRasters) {
-      if (raster > 1 && (raster >= 2 * columns || rows == 1)) continue;
+      if (held ? raster != kUsualRaster : raster > 1 && (raster >= 2 * columns || rows == 1)) continue;
       c.raster = raster;
       for (const int cluster : {1, 2})
         for (const int split : {1, 2, 3, 4, 6, 8, 16}) {
@@ -156,6 +160,11 @@ bool result_staged(const Product& product, const Choice& choice) {
   if (choice.tile_n % 64 != 0 && !capability::staged_narrow) return false;
   const int64_t ldc = product.ldc ? product.ldc : product.n;
   return ldc * bits / 8 % 16 == 0 && product.n * bits / 8 % 16 == 0 && choice.tile_m / std::max(choice.consumers, 1) % 64 == 0;
+}
+
+bool operands_held(const Product& p, const DeviceClass& device) {
+  const double bits = double(p.m) * p.k * dtype_bits(p.a) + double(p.n) * p.k * dtype_bits(p.b);
+  return bits / 8 <= device.l2_bytes * calibration::l2_kept;
 }
 
 int64_t staging_bytes(const Product& product, const Choice& choice) {

@@ -117,7 +117,7 @@ class Model {
     const double a = double(p_.m) * p_.k * bytes_a(), b = double(p_.n) * p_.k * bytes_b(), c = double(p_.m) * p_.n * bytes_c();
     const double kept = device_.l2_bytes * l2_kept;
     double times_a = 1, times_b = 1;
-    if (a + b > kept) {
+    if (!operands_held(p_, device_)) {
       const double group = std::min<double>(c_.raster > 0 ? c_.raster : static_cast<double>(columns_), static_cast<double>(columns_));
       const double wave = static_cast<double>(busy_ * together_);
       const double rows_at_once = std::max(1.0, std::min<double>(static_cast<double>(rows_), wave / group));

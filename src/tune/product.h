@@ -65,6 +65,7 @@ void predict(const Product& product, const Target& target, const DeviceClass& de
 inline int64_t ceildiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 DType sum_type(const Product& product);
 DType operand_type(const Product& product);  // in which both enter instructions of one warp
+bool operands_held(const Product& product, const DeviceClass& device);  // A and B both, by L2
 bool rows_on_16_bytes(const Product& product);  // of A and B both
 bool a_k_major(const Product& product);
 bool b_k_major(const Product& product);

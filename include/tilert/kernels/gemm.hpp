@@ -72,7 +72,7 @@ inline constexpr int64_t kPricedRows[] = {1,   2,   4,    8,    16,   32,   48, 
                                           10240, 12288, 14336, 16384};
 inline constexpr size_t kPricedCount = sizeof(kPricedRows) / sizeof(kPricedRows[0]);
 inline constexpr size_t kMostRanges = 16;
-inline constexpr uint32_t kMostCandidates = 4096;
+inline constexpr uint32_t kMostCandidates = 512;
 
 // How much longer each choice takes than the best one, summed over the priced numbers of rows before the i-th.
 struct PricedChoice {
@@ -84,7 +84,7 @@ inline std::vector<PricedChoice> price(const std::vector<std::vector<ProductChoi
   constexpr double kNotListed = 4;  // what is no candidate there would be slow, not wrong
   std::vector<PricedChoice> out;
   for (const auto& list : lists)  // what is never among the best ones serves no range
-    for (size_t i = 0; i < list.size() && i < 24; ++i)
+    for (size_t i = 0; i < list.size() && i < 16; ++i)
       if (std::none_of(out.begin(), out.end(), [&](const PricedChoice& p) { return p.choice == list[i]; })) out.push_back({list[i], {}});
   for (PricedChoice& p : out)
     for (size_t i = 0; i < kPricedCount; ++i) {

@@ -1,0 +1,202 @@
+// The cost model's candidates are what the compiler builds: their programs are made for the target and what came of each tile,
+// ring and hint is compared with the choice. And plans: few kernels for all numbers of rows. Values are in tests/conformance.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tilert/kernels/gemm.hpp"
+
+namespace {
+
+namespace kernels = tl::kernels;
+using nlohmann::json;
+
+tl::Product served(int64_t n, int64_t k) {
+  tl::Product p;
+  p.n = n, p.k = k;
+  p.trans_b = true;
+  return p;
+}
+
+tl::Context context_without_cache() {
+  tilert_context_options options{};
+  options.cache_mode = TILERT_CACHE_OFF;
+  return tl::Context::create(options).value();
+}
+
+std::string text_of(const tl::ProductChoice& c) {
+  return "path " + std::to_string(c.path) + " " + std::to_string(c.tile_m) + "x" + std::to_string(c.tile_n) + "x" + std::to_string(c.tile_k) + " consumers " +
+         std::to_string(c.consumers) + " stages " + std::to_string(c.stages) + " raster " + std::to_string(c.raster) + " flags " + std::to_string(c.flags);
+}
+
+// The last kernel's configuration, made by the compiler's passes without compiling.
+json configuration(const tl::Program& program, const char* target) {
+  const tl::Kernel kernel = context_without_cache().kernel(program, target);
+  const auto explained = kernel.variant(0).explain(TILERT_EXPLAIN_JSON);
+  EXPECT_TRUE(explained) << explained.error().text();
+  return explained ? json::parse(*explained)["kernels"].back() : json();
+}
+
+// What differs between a choice and what was made of it, in words; empty where nothing does.
+std::string difference(const tl::Program& program, const tl::ProductChoice& c, const char* target) {
+  const json made = configuration(program, target);
+  if (c.path == TILERT_PATH_VECTOR) return made["threads"] == c.threads ? "" : "threads: " + made.dump();
+  const bool roles = c.path == TILERT_PATH_WARPGROUP;
+  if (made.contains("roles") != roles) return "roles: " + made.value("no_roles", std::string("there are some"));
+  for (const json& hint : made.value("hints", json::array()))
+    if (!hint["taken"] && hint["hint"].get<std::string>().rfind("raster", 0) != 0) return "hint: " + hint.dump();
+  const json tile = c.swapped() ? json{c.tile_n, c.tile_m, c.tile_k} : json{c.tile_m, c.tile_n, c.tile_k};
+  if (made["products"][0]["tile"] != tile) return "tile: " + made["products"].dump();
+  if (roles && made["roles"]["stages"] != c.stages) return "stages: " + made["roles"].dump();
+  if (roles && made["roles"]["consumer_warpgroups"] != c.consumers) return "consumers: " + made["roles"].dump();
+  if (made["shared_bytes"] > c.shared_bytes) return "shared memory: " + made["shared_bytes"].dump() + " of " + std::to_string(c.shared_bytes);
+  return {};
+}
+
+struct Asked {
+  const char* target;
+  tl::DType dtype;
+  int64_t m, n, k;
+};
+void PrintTo(const Asked& a, std::ostream* out) { *out << a.target << " dtype " << static_cast<int>(a.dtype) << " " << a.m << "x" << a.n << "x" << a.k; }
+
+class Candidates : public testing::TestWithParam<Asked> {};
+
+TEST_P(Candidates, AreBuiltAsTheySay) {
+  const Asked& asked = GetParam();
+  tl::Product p = served(asked.n, asked.k);
+  p.a = p.b = asked.dtype, p.c = asked.dtype == tl::i8 ? tl::i32 : asked.dtype;
+  p.m = asked.m;
+  tl::Machine machine;
+  machine.target = asked.target;
+  const auto all = tl::recommend_product(p, machine, 1000000).value();
+  ASSERT_FALSE(all.empty());
+  p.m = 0;
+  for (size_t i = 0; i < all.size(); i += i < 3 ? 1 : all.size() / 16 + 1) {
+    const auto program = kernels::try_gemm(p, all[i]);
+    ASSERT_TRUE(program) << text_of(all[i]) << ": " << program.error().text();
+    EXPECT_EQ(difference(*program, all[i], asked.target), "") << i << ": " << text_of(all[i]);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Candidates,
+                         testing::Values(Asked{"sm_90a", tl::bf16, 4096, 4096, 4096}, Asked{"sm_90a", tl::f16, 64, 2112, 7168}, Asked{"sm_90a", tl::bf16, 16, 6144, 4096},
+                                         Asked{"sm_90a", tl::bf16, 1, 4096, 4096}, Asked{"sm_90a", tl::bf16, 64, 4096, 4097}, Asked{"sm_80", tl::bf16, 256, 4096, 4096},
+                                         Asked{"sm_90a", tl::i8, 256, 4096, 4096}, Asked{"sm_90a", tl::f32, 256, 4096, 4096}));
+
+TEST(Candidates, EpiloguesKeepTheRoles) {
+  const tl::Product p = served(4096, 4096);
+  for (const int64_t m : {16, 256, 4096}) {
+    tl::Product one = p;
+    one.m = m;
+    const tl::ProductChoice c = kernels::choose(one).value();
+    ASSERT_EQ(c.path, TILERT_PATH_WARPGROUP);
+    const auto program = kernels::try_gemm(p, c, kernels::chain(kernels::alpha(), kernels::bias(tl::bf16), kernels::residual(tl::bf16), kernels::gelu_tanh()));
+    ASSERT_TRUE(program) << program.error().text();
+    EXPECT_EQ(difference(*program, c, "sm_90a"), "") << text_of(c);
+  }
+}
+
+TEST(Candidates, GroupsKeepTheRoles) {
+  tl::Product p = served(4096, 7168);
+  p.m = 128;
+  const tl::ProductChoice c = kernels::choose(p).value();
+  ASSERT_EQ(c.path, TILERT_PATH_WARPGROUP);
+  p.m = 0;
+  for (const auto form : {kernels::GroupForm::contiguous, kernels::GroupForm::masked}) {
+    const auto program = kernels::try_grouped_gemm(p, c, form, 256, kernels::row_scale());
+    ASSERT_TRUE(program) << program.error().text();
+    EXPECT_EQ(difference(*program, c, "sm_90a"), "") << text_of(c);
+  }
+}
+
+constexpr int64_t kPlanned[][2] = {{6144, 4096}, {4096, 14336}, {28672, 4096}, {1280, 8192}, {2112, 7168}, {7168, 16384}, {4096, 4097}};
+
+TEST(Plan, AtMost16KernelsServeEveryNumberOfRows) {
+  for (const auto& [n, k] : kPlanned) {
+    const kernels::GemmPlan plan = kernels::plan_gemm(served(n, k)).value();
+    ASSERT_FALSE(plan.ranges.empty());
+    EXPECT_LE(plan.ranges.size(), 16u);
+    EXPECT_LE(plan.programs.size(), plan.ranges.size());
+    EXPECT_EQ(plan.ranges.front().low, 0);
+    EXPECT_GE(plan.ranges.back().high, 16384);
+    for (size_t i = 1; i < plan.ranges.size(); ++i) {
+      EXPECT_EQ(plan.ranges[i].low, plan.ranges[i - 1].high + 1);
+      EXPECT_NE(plan.ranges[i].program, plan.ranges[i - 1].program);
+    }
+    for (size_t i = 0; i < plan.programs.size(); ++i)
+      for (size_t j = 0; j < i; ++j) EXPECT_NE(plan.programs[i], plan.programs[j]);
+    for (const int64_t m : {0, 1, 7, 100, 4097, 16384, 100000}) EXPECT_LT(plan.program_for(m), plan.programs.size());
+    EXPECT_EQ(plan.program_for(100000), plan.ranges.back().program);
+  }
+}
+
+// What a plan's kernel is predicted to take for so many rows, over the best candidate's time; 0 where it is none of them.
+double over_the_best(const kernels::GemmPlan& plan, tl::Product p, int64_t m) {
+  p.m = m;
+  const auto all = tl::recommend_product(p, {}, 1000000).value();
+  for (const auto& c : all)
+    if (c == plan.programs[plan.program_for(m)]) return static_cast<double>(c.predicted) / static_cast<double>(all[0].predicted);
+  return 0;
+}
+
+TEST(Plan, ItsKernelsAreNearTheBestForTheRowsThatTheyServe) {
+  for (const auto& [n, k] : kPlanned) {
+    const tl::Product p = served(n, k);
+    const kernels::GemmPlan plan = kernels::plan_gemm(p).value();
+    double sum = 0;
+    for (const int64_t m : {1, 2, 4, 16, 64, 256, 1024, 4096, 16384}) {
+      const double over = over_the_best(plan, p, m);
+      ASSERT_GE(over, 1) << n << " " << k << " " << m;
+      EXPECT_LT(over, 1.3) << n << " " << k << " " << m;
+      sum += over;
+    }
+    EXPECT_LT(sum / 9, 1.06) << n << " " << k;
+  }
+}
+
+TEST(Plan, TheSameQuestionHasTheSamePlan) {
+  const auto one = kernels::plan_gemm(served(2112, 7168)).value(), other = kernels::plan_gemm(served(2112, 7168)).value();
+  ASSERT_EQ(one.ranges.size(), other.ranges.size());
+  for (size_t i = 0; i < one.ranges.size(); ++i) {
+    EXPECT_EQ(one.ranges[i].high, other.ranges[i].high);
+    EXPECT_EQ(one.programs[one.ranges[i].program], other.programs[other.ranges[i].program]);
+  }
+}
+
+TEST(Plan, OneKernelServesACpu) {
+  tl::Machine cpu;
+  cpu.target = "cpu";
+  const auto plan = kernels::plan_gemm(served(4096, 4096), cpu).value();
+  EXPECT_EQ(plan.programs.size(), 1u);
+  EXPECT_EQ(plan.program_for(1), plan.program_for(5000));
+}
+
+TEST(Grouped, TheTableHasRoomForEveryDivisionOfTheRows) {
+  tl::ProductChoice c;
+  c.tile_m = 16;
+  const auto room = [&](int64_t rows) { return kernels::grouped_tiles(kernels::GroupForm::contiguous, 3, rows, c); };
+  for (int64_t rows = 0; rows < 70; ++rows)
+    for (int64_t x = 0; x <= rows; ++x)
+      for (int64_t y = 0; x + y <= rows; ++y) ASSERT_LE((x + 15) / 16 + (y + 15) / 16 + (rows - x - y + 15) / 16, room(rows)) << rows;
+  EXPECT_EQ(kernels::grouped_tiles(kernels::GroupForm::masked, 3, 17, c), 6);
+}
+
+TEST(Grouped, WhatItDoesNotTakeIsRefusedByName) {
+  tl::Product p = served(64, 64);
+  p.m = 64;
+  tl::ProductChoice c = kernels::choose(p).value();
+  p.m = 0;
+  p.trans_a = true;
+  EXPECT_EQ(kernels::try_grouped_gemm(p, c, kernels::GroupForm::masked, 4).error().status(), TILERT_UNSUPPORTED);
+  p.trans_a = false;
+  EXPECT_EQ(kernels::try_grouped_gemm(p, c, kernels::GroupForm::masked, 0).error().status(), TILERT_INVALID_ARGUMENT);
+  c.path = TILERT_PATH_VECTOR;
+  EXPECT_EQ(kernels::try_grouped_gemm(p, c, kernels::GroupForm::masked, 4).error().status(), TILERT_INVALID_ARGUMENT);
+  p.trans_b = false;
+  EXPECT_EQ(kernels::try_gemv(p, c).error().status(), TILERT_UNSUPPORTED);
+}
+
+}  // namespace
