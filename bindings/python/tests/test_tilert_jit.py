@@ -53,6 +53,25 @@ class FakeTensor:
         return (1,)
 
 
+class Recommendations(unittest.TestCase):
+    def test_choices_come_fastest_first_with_all_that_a_program_needs(self):
+        choices = tj.recommend_product(64, 4096, 4096, trans_b=True, most=5)
+        self.assertEqual(len(choices), 5)
+        self.assertEqual([c["predicted"] for c in choices], sorted(c["predicted"] for c in choices))
+        self.assertEqual(choices[0]["path"], "warpgroup")
+        self.assertTrue(all(c["tile_m"] and c["tile_n"] and c["tile_k"] and c["stages"] >= 2 for c in choices))
+        self.assertEqual(tj.recommend_product(64, 4096, 4096, trans_b=True)[0], choices[0])
+
+    def test_a_smaller_device_takes_longer_and_a_wrong_question_raises(self):
+        half = (66, 227 << 10, 25 << 20)
+        one, other = (tj.recommend_product(4096, 4096, 4096, device_class=d)[0]["predicted"] for d in (None, half))
+        self.assertLess(one, other)
+        with self.assertRaises(tj.Error):
+            tj.recommend_product(-1, 16, 16)
+        with self.assertRaises(ValueError):
+            tj.recommend_product(16, 16, 16, a="float")
+
+
 class Programs(unittest.TestCase):
     def test_parameters_and_dims_are_those_of_the_text(self):
         program = tj.Program.parse(SCALE)

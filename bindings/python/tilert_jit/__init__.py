@@ -9,13 +9,45 @@ import struct as _struct
 from . import _abi
 from ._abi import DTYPES, Error
 
-__all__ = ["Argument", "Bound", "Buffer", "Context", "Device", "Error", "Kernel", "Loaded", "Program", "Variant", "version"]
+__all__ = ["Argument", "Bound", "Buffer", "Context", "Device", "Error", "Kernel", "Loaded", "Program", "Variant",
+           "recommend_product", "version"]
 
 
 def version():
     """(major, minor, patch) of the library that is loaded."""
     number = _abi.lib().tilert_version()
     return number >> 16, (number >> 8) & 255, number & 255
+
+
+def recommend_product(m, n, k, a="bf16", b="bf16", c="bf16", accumulator=None, trans_a=False, trans_b=False, tf32=False, lda=0, ldb=0,
+                      ldc=0, epilogue_bytes=0, target="sm_90a", device_class=None, most=1):
+    """The best ways to compute C[m, n] = A[m, k] B[k, n] on a GPU, as the cost model predicts, the fastest first: dicts with the
+    fields of tilert_product_choice; path and bound by name, swapped and persistent as bools, predicted in ns. device_class: as in
+    Device.info["device_class"]. Nothing is compiled or measured."""
+    for name, dtype in (("a", a), ("b", b), ("c", c)):
+        if dtype not in DTYPES:
+            raise ValueError(f"{name}: {dtype!r} is not a dtype; known: {', '.join(DTYPES)}")
+    given = None
+    if device_class is not None:
+        given = _c.pointer(_abi.DeviceClass(_c.sizeof(_abi.DeviceClass), *device_class))
+    product = _abi.Product(_c.sizeof(_abi.Product), bool(trans_a) | bool(trans_b) << 1 | bool(tf32) << 2, m, n, k, DTYPES[a], DTYPES[b],
+                           DTYPES[c], DTYPES[accumulator] if accumulator else 0, lda, ldb, ldc, epilogue_bytes, target.encode(), given)
+    count = _c.c_uint32()
+    _abi.call("tilert_recommend_product", _c.byref(product), None, _c.byref(count))
+    count.value = min(count.value, most)
+    choices = (_abi.ProductChoice * count.value)()
+    for choice in choices:
+        choice.struct_size = _c.sizeof(_abi.ProductChoice)
+    if count.value:
+        _abi.call("tilert_recommend_product", _c.byref(product), choices, _c.byref(count))
+    return [_choice(choice) for choice in choices]
+
+
+def _choice(raw):
+    out = {name: getattr(raw, name) for name, _ in raw._fields_ if name not in ("struct_size", "flags")}
+    out["path"], out["bound"] = _abi.PRODUCT_PATHS[raw.path], _abi.BOUNDS[raw.bound]
+    out["swapped"], out["persistent"] = bool(raw.flags & 1), bool(raw.flags & 2)
+    return out
 
 
 class _Handle:

@@ -54,6 +54,14 @@ LaunchInfo = _struct("LaunchInfo", ("struct_size", _u32), ("flags", _u32), ("loa
                      ("dim_count", _u32), ("workspace", _ptr), ("workspace_bytes", _u64), ("attributes", _ptr),
                      ("attribute_count", _u32), ("reserved", _u32), ("record", _ptr), ("record_bytes", _u64),
                      ("failure", c.POINTER(LaunchFailure)))
+Product = _struct("Product", ("struct_size", _u32), ("flags", _u32), ("m", _i64), ("n", _i64), ("k", _i64), ("a", _i32), ("b", _i32),
+                  ("c", _i32), ("accumulator", _i32), ("lda", _i64), ("ldb", _i64), ("ldc", _i64), ("epilogue_bytes", _u64),
+                  ("target", _str), ("device_class", c.POINTER(DeviceClass)))
+ProductChoice = _struct("ProductChoice", ("struct_size", _u32), ("path", _i32), ("tile_m", _u32), ("tile_n", _u32), ("tile_k", _u32),
+                        ("consumers", _u32), ("threads", _u32), ("stages", _u32), ("cluster", _u32), ("split_k", _u32),
+                        ("raster", _u32), ("flags", _u32), ("bound", _i32), ("shared_bytes", _u32), ("predicted", _u64))
+PRODUCT_PATHS = {1: "warpgroup", 2: "warp", 3: "vector"}
+BOUNDS = {1: "tensor", 2: "shared", 3: "feed", 4: "l2", 5: "memory", 6: "latency"}
 
 # Arguments of each function, without the trailing error; the first group takes one.
 _WITH_ERROR = {
@@ -66,6 +74,7 @@ _WITH_ERROR = {
     "tilert_kernel_create": [_ptr, _ptr, c.POINTER(KernelOptions), c.POINTER(_ptr)],
     "tilert_kernel_compile": [_ptr],
     "tilert_prepare": [_ptr, _ptr, _ptr, c.POINTER(_ptr)],
+    "tilert_recommend_product": [c.POINTER(Product), c.POINTER(ProductChoice), c.POINTER(_u32)],
     "tilert_variant_explain": [_ptr, c.c_int32, c.POINTER(_str), c.POINTER(c.c_size_t)],
     "tilert_variant_text": [_ptr, _str, c.POINTER(_str), c.POINTER(c.c_size_t)],
 }
