@@ -1,4 +1,4 @@
-// Cases 80 to 82: the programs of tilert/kernels/gemm.hpp: dense products with epilogues, products of experts, few rows.
+// Cases 80 to 83: the programs of tilert/kernels/gemm.hpp: dense products with epilogues, of experts, of few rows, with scales.
 // Their choices are small tiles, so that small products have several; what the cost model chooses is tested in tests/kernels.
 #include <algorithm>
 #include <cmath>
@@ -192,6 +192,31 @@ Scenario few_rows(const Values& v) {
   return s;
 }
 
+// 83. Scales of blocks, powers of two so that sums stay exact; blocks that end between, tiles narrower than a block and wider.
+Scenario scaled(const Values& v) {
+  tl::Product p;
+  p.a = p.b = v.dtype(), p.c = tl::f32;
+  p.trans_b = true;
+  p.n = 160, p.k = v["dynamic"] ? 0 : v["K"];
+  const int64_t k = v["K"], blocks = (k + 127) / 128, across = (p.n + 127) / 128;
+  const tl::ProductChoice choice = tiles(v["roles"] ? TILERT_PATH_WARPGROUP : TILERT_PATH_WARP, 64, v["tile_n"], 128, false, 2);
+  Scenario s;
+  s.programs.push_back(kernels::try_scaled_gemm(p, choice));
+  for (const int64_t m : {70, 1}) {
+    const Matrix a = matrix(p.a, m, k, false, 0, 1), b = matrix(p.b, k, p.n, true, 0, 2);
+    Reals of_a = whole(blocks * m, -2, 2, 3), of_b = whole(across * blocks, -2, 2, 4);
+    for (Reals* scales : {&of_a, &of_b})
+      for (Real& e : *scales) e = std::ldexp(Real{1}, static_cast<int>(e));
+    Reals values(m * p.n);
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < p.n; ++j)
+        for (int64_t e = 0; e < k; ++e) values[i * p.n + j] += a.at(i, e) * b.at(e, j) * of_a[e / 128 * m + i] * of_b[j / 128 * blocks + e / 128];
+    s.launch(v["dynamic"] ? std::vector<int64_t>{m, k, blocks} : std::vector<int64_t>{m}).input(p.a, a.data).input(p.b, b.data)
+        .output(tl::f32, exactly(values)).input(tl::f32, of_a).input(tl::f32, of_b);
+  }
+  return s;
+}
+
 int64_t id(tl::DType d) { return static_cast<int64_t>(d); }
 
 }  // namespace
@@ -210,6 +235,8 @@ void add_kernel_cases(std::vector<Case>& to) {
                 {dtypes({tl::bf16, tl::f16, tl::f32}), {"weights", {id(tl::bf16), id(tl::e4m3), id(tl::f32)}}, {"rows", {1, 2, 4}}, {"tile_n", {4, 16}}, {"N", {33}},
                  {"K", {264, 197}}, {"epilogue", {0, 1}}},
                 few_rows});
+  to.push_back({"83", "products_with_scales_of_blocks",
+                {dtypes({tl::e4m3, tl::e5m2, tl::bf16}), {"roles", {0, 1}}, {"tile_n", {64, 192}}, {"K", {256, 200}}, {"dynamic", {0, 1}}}, scaled});
 }
 
 }  // namespace tilert::conformance
