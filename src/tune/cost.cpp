@@ -33,7 +33,8 @@ class Model {
     }
     step();
     const double work = machine_.nanoseconds(rounds_ * (steps_ * step_ + leave()));
-    const double first = prologue_ns + (c_.persistent || together_ > 1 ? 0 : (rounds_ - 1) * prologue_ns);
+    const double start = c_.path == Path::vector ? vector_prologue_ns : prologue_ns;
+    const double first = start + (c_.persistent || together_ > 1 ? 0 : (rounds_ - 1) * start);
     const double memory = memory_bytes() / (machine_.memory_gbs * memory_share);
     const double l2 = l2_bytes() / (machine_.l2_gbs * l2_share);
     const double longest = std::max({work, memory, l2});
@@ -96,9 +97,9 @@ class Model {
   // Bytes in a clock that come to one multiprocessor: its port, its share of memory's latency, or element by element.
   double feed_rate() const {
     if (c_.path != Path::vector && !rows_on_16_bytes(p_)) return element_copy_bytes;
-    // A slot is given back one step late, and the next one is being read.
-    const double ahead = c_.path == Path::vector ? 8 * slot() : std::max(c_.stages - 1.5, 0.5) * slot();
-    const double in_flight = static_cast<double>(c_.path == Path::vector ? blocks_ : together_) * ahead;
+    // A slot is given back one step late, and the next one is being read; rows read by vectors are on their way in a part of the time.
+    const double ahead = c_.path == Path::vector ? vector_in_flight * slot() : std::max(c_.stages - 1.5, 0.5) * slot();
+    const double in_flight = static_cast<double>(together_) * ahead;
     return std::min(feed_bytes, in_flight / machine_.clocks(memory_latency_ns));
   }
 
