@@ -19,10 +19,11 @@ import tempfile
 import time
 
 import gemm_report
-from gemm_cases import cases, chosen, dims, text_of
-from gemm_choice import MOST_VARIANTS, variants
-from gemm_compile import BINDING, Pool
-from gemm_programs import KINDS
+from gemm_cases import cases
+from gemm_choice import MOST_VARIANTS, Recommender, label
+from gemm_compile import BINDING, command
+from gemm_kinds import KINDS
+from gemm_workers import Workers
 
 TARGET = "sm_90a"
 
@@ -43,49 +44,78 @@ def arguments():
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 2) - 4), help="processes that compile")
     parser.add_argument("--specialized", action="store_true", help="also with M constant")
     parser.add_argument("--sweep", action="store_true")
+    parser.add_argument("--most", type=int, default=400, help="kernels that a sweep tries for one shape")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--join", nargs="+", metavar="FILE")
     return parser.parse_args()
 
 
 class Kernels:
-    """Compiled kernels by program and dims; compiling happens in the pool, ahead of what is asked for."""
+    """Programs that tilert recommends, and compiled kernels of programs, made in processes ahead of what is asked for."""
 
     def __init__(self, options, target, device_class):
         self.cache = options.cache or tempfile.mkdtemp(prefix="bench_gemm")
-        self.pool, self.target, self.device_class, self.all = Pool(self.cache, options.jobs), target, device_class, {}
+        self.recommender = Recommender(target, device_class, options.jobs)
+        self.compilers = Workers(command(self.cache), options.jobs)
+        self.target, self.device_class, self.all = target, device_class, {}
 
-    def want(self, text, bound):
-        key = (text, tuple(bound.items()))
-        if key not in self.all:
-            self.all[key] = self.pool.submit(text, bound, self.target, self.device_class)
-        return self.all[key]
+    def close(self):
+        self.recommender.close()
+        self.compilers.close()
+
+    def plan(self, case):
+        return self.recommender.plan(case)
+
+    def want(self, text, m=None):
+        """A future of what compiling a program gave; M is dynamic unless it is given."""
+        if (text, m) not in self.all:
+            job = {"text": text, "dims": {} if m is None else {"M": m}, "target": self.target, "device_class": self.device_class}
+            self.all[text, m] = self.compilers.submit(job)
+        return self.all[text, m]
+
+    def want_case(self, case, specialized):
+        """Futures of what a shape needs."""
+        plan = self.plan(case)
+        if plan.refused:
+            return []
+        text = plan.program(case.m)["text"]
+        return [self.want(text), *([self.want(text, case.m)] if specialized else [])]
 
     def want_all(self, all_cases, specialized):
         for case in all_cases:
-            self.want(text_of(case, chosen(case)), dims(case))
-            if specialized:
-                self.want(text_of(case, chosen(case)), {"M": case.m, **dims(case)})
+            self.recommender.want(case)
+        for case in all_cases:
+            self.want_case(case, specialized)
 
+    def wait(self, case, specialized):
+        for future in self.want_case(case, specialized):
+            future.result()
 
-def say_variants(all_cases):
-    """How many kernels one weight matrix needs for any M."""
-    counts = {(c.kind, c.n, c.k, c.lead): len(variants(c.n, c.k, c.kind, c.lead)) for c in all_cases}
-    print(f"kernels of a weight matrix for M from 1 to 16384: {min(counts.values())} to {max(counts.values())} of {MOST_VARIANTS} allowed", flush=True)
-    return max(counts.values())
+    def say_variants(self, all_cases):
+        """How many kernels one weight matrix needs for any M."""
+        for case in all_cases:
+            self.recommender.want(case)
+        counts = [len(plan.programs) for plan in map(self.plan, all_cases) if not plan.refused]
+        if counts:
+            print(f"kernels of a weight matrix for all M: {min(counts)} to {max(counts)} of {MOST_VARIANTS} allowed", flush=True)
+        return max(counts, default=0)
 
 
 def compile_only(options, all_cases):
     kernels, refused = Kernels(options, TARGET, None), 0
-    say_variants(all_cases)
+    kernels.say_variants(all_cases)
     kernels.want_all(all_cases, options.specialized)
     for case in all_cases:
-        found = kernels.want(text_of(case, chosen(case)), dims(case)).result()
+        plan = kernels.plan(case)
+        found, name = {"refused": plan.refused}, ""
+        if not plan.refused:
+            found, name = kernels.want(plan.program(case.m)["text"]).result(), label(plan.program(case.m)["choice"])
         refused += "refused" in found
-        print(f"{case.kind:5s} {case.m:5d} {case.n:6d} {case.k:6d} {str(chosen(case)):27s} "
+        print(f"{case.kind:5s} {case.m:5d} {case.n:6d} {case.k:6d} {name:27s} "
               + (found.get("refused") or f"{found['seconds']:.2f} s, {found['registers']} registers, {found['spill_bytes']} spilled, "
-                 + ("roles" if found["roles"] else f"general: {found['no_roles']}")), flush=True)
-    kernels.pool.close()
+                 + ("roles" if found["roles"] else f"general: {found['no_roles']}")
+                 + "".join(f"; {h['hint']} not taken: {h.get('reason')}" for h in found["not_taken"])), flush=True)
+    kernels.close()
     return refused
 
 
@@ -123,19 +153,21 @@ def main():
     begin = time.monotonic()
     bench = Bench(options)
     record = Record(options.json, bench.meta)
-    bench.meta["variants"] = say_variants(all_cases)
     kernels = Kernels(options, bench.target, bench.device_class)
     try:
+        bench.meta["variants"] = kernels.say_variants(all_cases)
         if options.sweep:
-            return bench.sweep(all_cases, kernels, record, begin + options.seconds)
-        bench.cold_compiles(all_cases)
+            from gemm_sweep import sweep
+
+            return 1 if sweep(bench, all_cases, kernels, record, begin + options.seconds) else 0
+        bench.cold_compiles(all_cases, kernels)
         kernels.want_all(all_cases, options.specialized)
         wrong = bench.runs(all_cases, kernels, record, begin + options.seconds)
     finally:
-        kernels.pool.close()
+        kernels.close()
     print("\n".join(gemm_report.summary(record.rows)))
     print(f"{time.monotonic() - begin:.0f} s")
-    return wrong
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

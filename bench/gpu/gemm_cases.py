@@ -1,11 +1,8 @@
-"""The products that bench_gemm measures: read from gemm_shapes.json, and what each is compiled with."""
+"""The products that bench_gemm measures, read from gemm_shapes.json."""
 
 import json
 import os
 from types import SimpleNamespace
-
-from gemm_choice import recommend
-from gemm_programs import product
 
 SHAPES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "gemm_shapes.json")
 
@@ -29,18 +26,5 @@ def cases(options):
 
 
 def leads(case):
-    return (case.k + case.lead, case.k + case.lead, case.n + case.lead)
-
-
-def chosen(case):
-    return recommend(case.m, case.n, case.k, case.kind, case.lead)
-
-
-def dims(case):
-    """Those bound when compiling: all but M."""
-    bound = {"N": case.n, "K": case.k}
-    return {**bound, **dict(zip(("LX", "LW", "LY"), leads(case)))} if case.lead else bound
-
-
-def text_of(case, choice):
-    return product(choice, case.kind, case.lead != 0)
+    """From row to row of x, w and y."""
+    return case.k + case.lead, case.k + case.lead, case.n + case.lead

@@ -1,19 +1,16 @@
-"""Which kernel a product of bench_gemm gets, and which ones a sweep tries. Nothing here is measured, and no shape is named."""
+"""Which kernel a product of bench_gemm gets, as tilert recommends it, and which ones a sweep tries.
 
-from gemm_programs import KINDS, Choice
+A choice is a dict of the fields of tilert_product_choice, as bench/gemm_programs.cpp writes them; that program makes the tile
+programs and asks the cost model. Nothing here is measured, and no shape is named.
+"""
 
-# Tokens up to which one compiled kernel of a weight matrix serves: what a host that keeps M dynamic would compile.
-BUCKETS = (1, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)
+import os
+
+from gemm_workers import Workers
+
 MOST_VARIANTS = 16
-MULTIPROCESSORS = 132
-SHARED = 232448 - 2048  # bytes of a block, less what barriers take
-REGISTERS = 200  # of a thread, for its part of the result
-MOST_STAGES = 10
-
-
-def bucket(m):
-    """The greatest number of tokens that shares a kernel with m."""
-    return next((top for top in BUCKETS if m <= top), BUCKETS[-1])
+WARPGROUP, WARP, VECTOR = 1, 2, 3  # tilert_product_path
+PROGRAMS = "gemm_programs"
 
 
 def up(a, b):
@@ -21,71 +18,108 @@ def up(a, b):
 
 
 def tiles(choice, m, n):
-    return up(n, choice.rows) * up(m, choice.columns) if choice.swap else up(m, choice.rows) * up(n, choice.columns)
+    return up(m, choice["m"]) * up(n, choice["n"]) * choice["split_k"]
 
 
-def stages_that_fit(rows, columns, depth, kind, swap):
-    """Slots of shared memory beside the staging of a result that leaves in rows."""
-    types = KINDS[kind]
-    staging = 2 * rows * columns if types.out in ("bf16", "f16") and not swap else 0
-    return min(MOST_STAGES, (SHARED - staging) // ((rows + columns) * depth * types.bytes))
+def label(choice):
+    """128x256x64/3 c2 g8: tile of M, N and K, stages, consumers, group of columns."""
+    parts = [f"{choice['m']}x{choice['n']}x{choice['k']}/{choice['stages']}", {WARP: "warp", VECTOR: "vector"}.get(choice["path"])]
+    parts += [f"{letter}{choice[name]}" for name, letter, usual in (("consumers", "c", 0), ("raster", "g", 0), ("split_k", "k", 1),
+                                                                    ("cluster", "cl", 1)) if choice[name] != usual]
+    parts += ["swap" if choice["swapped"] else None, None if choice["persistent"] or choice["path"] == VECTOR else "once"]
+    return " ".join(p for p in parts if p)
 
 
-def recommend(m, n, k, kind, lead=0):
-    """The kernel of all products of so many tokens as share m's bucket. lead: what rows are apart beyond their elements."""
-    top, size = bucket(m), KINDS[kind].bytes
-    depth = 128 // size
-    if (k + lead) * size % 16:  # rows that tensor copies do not take
-        return Choice(64 if top <= 64 else 128, 64 if top <= 64 else 128, depth // 2, 4)
-    if top <= 64:
-        columns = max(8, top)
-        return Choice(64, columns, depth, stages_that_fit(64, columns, depth, kind, True), swap=True)
-    best, best_cost = None, None
-    for rows in (128, 64):
-        for columns in (256, 192, 128, 64):
-            stages = stages_that_fit(rows, columns, depth, kind, False)
-            if stages < 2:
+def identity(choice):
+    """What makes a kernel: all but what the model says of it."""
+    return tuple(sorted((name, value) for name, value in choice.items() if name not in ("bound", "predicted")))
+
+
+def find_programs():
+    """The program that makes programs: beside the library, or where builds put it."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    beside = os.path.dirname(os.path.abspath(os.environ.get("TILERT_LIBRARY", "libtilert.so.0")))
+    places = [beside, os.path.join(os.path.dirname(beside), "bin"), os.path.join(root, "carry"),
+              *(os.path.join(root, "build", name, "bin") for name in ("release", "dev", "quick"))]
+    for place in places:
+        if os.access(os.path.join(place, PROGRAMS), os.X_OK):
+            return os.path.join(place, PROGRAMS), beside
+    raise SystemExit(f"{PROGRAMS} (target bench_{PROGRAMS}) is in none of: {', '.join(places)}")
+
+
+class Plan:
+    """The kernels of one weight matrix for every M, or why there are none."""
+
+    def __init__(self, answer):
+        self.refused = answer.get("refused")
+        self.ranges, self.programs = answer.get("ranges", []), answer.get("programs", [])
+
+    def program(self, m):
+        """{"choice", "text"} for so many tokens."""
+        at = next((r for r in self.ranges if m <= r[1]), self.ranges[-1])
+        return self.programs[at[2]]
+
+
+class Recommender:
+    """Asks gemm_programs about products on one target."""
+
+    def __init__(self, target, device_class, processes):
+        program, beside = find_programs()
+        path = os.pathsep.join(p for p in (beside, os.environ.get("LD_LIBRARY_PATH")) if p)
+        self.workers = Workers([program], processes, {**os.environ, "LD_LIBRARY_PATH": path})
+        self.machine, self.plans = {"target": target, "device_class": device_class}, {}
+
+    def close(self):
+        self.workers.close()
+
+    def ask(self, what, case, **more):
+        return self.workers.submit({"do": what, "kind": case.kind, "n": case.n, "k": case.k, "lead": case.lead, **self.machine, **more})
+
+    def want(self, case):
+        key = (case.kind, case.n, case.k, case.lead)
+        if key not in self.plans:
+            self.plans[key] = self.ask("plan", case)
+        return self.plans[key]
+
+    def plan(self, case):
+        future = self.want(case)
+        return Plan(future.result())
+
+    def swept(self, case, most, within=2.0):
+        """Choices of a sweep, the best predicted first: those that the model does not see beyond `within` times its best, each
+        with its best order of tiles, with other stages and consumers, and with a block for each tile."""
+        answer = self.ask("candidates", case, m=case.m).result()
+        found, known = [], set()
+        best = answer["choices"][0]["predicted"] if answer.get("choices") else 0
+        for choice in answer.get("choices", []):
+            bare = identity({**choice, "raster": 0})
+            if choice["predicted"] > within * best or bare in known:
                 continue
-            count = up(top, rows) * up(n, columns)
-            # Rounds of tiles, each as long as its multiply-adds and, at half their rate, the operands that it reads.
-            cost = up(count, MULTIPROCESSORS) * (rows * columns + 32 * (rows + columns))
-            if best is None or cost < best_cost:
-                best, best_cost = Choice(rows, columns, depth, stages, persistent=count > MULTIPROCESSORS), cost
-    return best
+            known.add(bare)
+            found.append(choice)
+        for choice in list(found):
+            for other in variations(choice):
+                bare = identity({**other, "raster": 0})
+                if bare not in known:
+                    known.add(bare)
+                    found.append(other)
+        return found[:most]
+
+    def text(self, case, choice):
+        return self.ask("program", case, choice=choice)
 
 
-def variants(n, k, kind, lead=0):
-    """The kernels that one weight matrix needs for 1 to 16,384 tokens."""
-    some = {m for m in range(1, BUCKETS[-1] + 1) if m <= 64 or m % 64 in (0, 1)}
-    return {recommend(m, n, k, kind, lead) for m in some}
-
-
-WIDTHS = {True: (8, 16, 24, 32, 48, 64, 96, 128), False: (64, 96, 128, 160, 176, 192, 208, 224, 240, 256)}
-
-
-def candidates(m, n, kind):
-    """Every kernel that a sweep tries for so many tokens, in a fixed order: what shared memory and registers hold."""
-    found = []
-    for swap in (True, False):
-        if m > 256 if swap else m < 64:
-            continue
-        for rows in (64, 128, 192, 256):
-            for columns in WIDTHS[swap]:
-                side, across = (columns, rows) if swap else (rows, columns)
-                if side >= 2 * max(m, 8 if swap else 64) or across >= 2 * n:
-                    continue
-                for span in (128, 256):
-                    found += _of_tile(rows, columns, span // KINDS[kind].bytes, kind, swap, m, n)
-    return found
-
-
-def _of_tile(rows, columns, depth, kind, swap, m, n):
-    most, found = stages_that_fit(rows, columns, depth, kind, swap), []
-    for consumers in (1, 2, 3):
-        if rows % (64 * consumers) or rows * columns // (128 * consumers) > REGISTERS:
-            continue
-        for stages in sorted({most, most - 1, (most + 2) // 2}, reverse=True):
-            for persistent in (False, True) if tiles(Choice(rows, columns, depth, 1, swap=swap), m, n) > MULTIPROCESSORS else (False,):
-                if stages >= 2:
-                    found.append(Choice(rows, columns, depth, stages, consumers, swap, persistent))
-    return found
+def variations(choice):
+    """The same tile with fewer stages, other consumers, a block for each tile. Not predicted."""
+    bare = {name: value for name, value in choice.items() if name not in ("bound", "predicted")}
+    stages = choice["stages"]
+    for fewer in sorted({stages - 1, (stages + 2) // 2, 4, 3} - {stages}, reverse=True):
+        if 2 <= fewer < stages:
+            yield {**bare, "stages": fewer}
+    if choice["persistent"]:
+        yield {**bare, "persistent": False}
+    if choice["path"] == WARPGROUP:
+        rows = choice["n"] if choice["swapped"] else choice["m"]
+        for consumers in (1, 2, 3):
+            if rows % (64 * consumers) == 0 and consumers != choice["consumers"]:
+                yield {**bare, "consumers": consumers, "threads": 128 * consumers}

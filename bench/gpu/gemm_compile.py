@@ -1,18 +1,19 @@
-"""Kernels of bench_gemm compiled in processes of their own, into a cache on disk that the measuring process reads.
+"""Compiles kernels for bench_gemm, in a process of its own, into a cache on disk that the measuring process reads.
 
-As a program: gemm_compile.py CACHE reads jobs, one JSON object a line, and answers each with one line. No PyTorch, no device.
+gemm_compile.py CACHE reads jobs, one JSON object a line, and answers each with one line. No PyTorch, no device.
 """
 
-import concurrent.futures
 import json
 import os
-import subprocess
 import sys
-import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BINDING = os.path.join(os.path.dirname(os.path.dirname(HERE)), "bindings", "python")
+
+
+def command(cache):
+    return [sys.executable, os.path.abspath(__file__), cache]
 
 
 def facts(variant):
@@ -40,41 +41,6 @@ def compiled(context, job):
         return {"refused": f"{refused.name}: {refused.message}"[:400]}
     found["seconds"] = round(time.perf_counter() - begin, 3)
     return found
-
-
-class Pool:
-    """jobs processes that compile; each job is answered by its facts, or by {"refused": why}."""
-
-    def __init__(self, cache, jobs, seconds=60):
-        self.cache, self.seconds, self.own = cache, seconds, threading.local()
-        self.all, self.threads = [], concurrent.futures.ThreadPoolExecutor(jobs)
-
-    def submit(self, text, dims, target, device_class):
-        job = {"text": text, "dims": dims, "target": target, "device_class": device_class}
-        return self.threads.submit(self._ask, json.dumps(job))
-
-    def close(self):
-        self.threads.shutdown(cancel_futures=True)
-        for process in self.all:
-            process.stdin.close()
-            process.wait()
-
-    def _ask(self, line):
-        process = getattr(self.own, "process", None)
-        if process is None or process.poll() is not None:
-            process = self.own.process = subprocess.Popen([sys.executable, os.path.abspath(__file__), self.cache], text=True,
-                                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-            self.all.append(process)
-        clock = threading.Timer(self.seconds, process.kill)
-        clock.start()
-        try:
-            process.stdin.write(line + "\n")
-            process.stdin.flush()
-            answer = process.stdout.readline()
-        except BrokenPipeError:
-            answer = ""
-        clock.cancel()
-        return json.loads(answer) if answer else {"refused": f"its compilation ended without an answer, or took over {self.seconds} s"}
 
 
 def main():

@@ -3,7 +3,7 @@
 import math
 
 import torch
-from gemm_programs import KINDS
+from gemm_kinds import KINDS
 
 DEVICE = "cuda"
 SLICE = 1024  # rows of a reference made at once

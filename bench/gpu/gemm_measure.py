@@ -1,11 +1,10 @@
 """Measuring for bench_gemm: a product's kernels made ready, compared with float64, and timed in turns. Not here: what is asked
-for and printed at the end (bench_gemm.py, gemm_report.py), which kernel it is (gemm_choice.py).
+for and printed at the end (bench_gemm.py, gemm_report.py), which kernel it is (gemm_choice.py), the sweep (gemm_sweep.py).
 """
 
-import concurrent.futures
-import dataclasses
 import datetime
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -13,10 +12,10 @@ import time
 import cublaslt
 import gemm_report
 import torch
-from gemm_cases import chosen, dims, leads, text_of
-from gemm_choice import candidates, tiles, up
+from gemm_cases import leads
+from gemm_choice import label, tiles, up
 from gemm_data import DEVICE, Reference, Result, Weights, operand
-from gemm_programs import EMPTY, KINDS
+from gemm_kinds import EMPTY, KINDS
 from measure import medians, prepared
 
 import tilert_jit
@@ -28,6 +27,10 @@ STUCK_SECONDS = 40
 
 class Wrong(Exception):
     """A result beyond its bound."""
+
+
+class Refused(Exception):
+    """tilert does not take it."""
 
 
 class Watch:
@@ -45,6 +48,23 @@ class Watch:
     def stop(self):
         print(f"stuck for {STUCK_SECONDS} s, the run ends: {self.what}", flush=True)
         os._exit(4)
+
+
+def device_lives():
+    try:
+        torch.cuda.synchronize()
+        return True
+    except RuntimeError:
+        return False
+
+
+def clocks():
+    """The device's state, as its tool tells it."""
+    command = ["nvidia-smi", "--query-gpu=clocks.sm,temperature.gpu,power.draw", "--format=csv,noheader"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=20).stdout.strip()
+    except (OSError, subprocess.TimeoutExpired):
+        return "its clock is not known"
 
 
 class Operands:
@@ -100,12 +120,13 @@ class Bench:
         nothing, moved = medians([lambda: empty(0), lambda: copy.copy_(source)])
         self.meta.update(empty_us=nothing * 1e3, copy_tb_s=2 * source.numel() / moved / 1e9)
 
-    def cold_compiles(self, cases):
+    def cold_compiles(self, cases, kernels):
         """Without a cache, one at a time: the first of the process apart, since it loads the compiler."""
         seconds = []
-        for text, bound in dict.fromkeys((text_of(c, chosen(c)), tuple(dims(c).items())) for c in cases if not c.odd and c.m >= 256):
+        plans = [(kernels.plan(c), c.m) for c in cases if not c.odd]
+        for text in dict.fromkeys(plan.program(m)["text"] for plan, m in plans if not plan.refused and m >= 256):
             begin = time.perf_counter()
-            kernel = self.own.kernel(tilert_jit.Program.parse(text), target=self.target, dims=dict(bound))
+            kernel = self.own.kernel(tilert_jit.Program.parse(text), target=self.target)
             try:
                 kernel.compile()
             except tilert_jit.Error:
@@ -128,20 +149,25 @@ class Bench:
                 if time.monotonic() > deadline:
                     print(f"out of time: run {run + 1} lacks {len(cases) - i} of {len(cases)} shapes", flush=True)
                     return wrong
-                row = {"run": run, **vars(case), "tile": str(chosen(case)), "choice": dataclasses.asdict(chosen(case))}
+                row = {"run": run, **vars(case), "tile": ""}
+                kernels.wait(case, self.options.specialized)
                 try:
-                    with Watch(f"{case.kind} {case.m}x{case.n}x{case.k}, {row['tile']}"):
+                    with Watch(f"{case.kind} {case.m}x{case.n}x{case.k}"):
                         self.product(case, kernels, row)
                 except Wrong as problem:
                     wrong += 1
                     row["refused"] = f"WRONG {problem}"
-                except (tilert_jit.Error, torch.OutOfMemoryError) as problem:
+                except (Refused, tilert_jit.Error, torch.OutOfMemoryError) as problem:
                     row["refused"] = str(problem)[:400]
-                except RuntimeError as problem:  # of the device: nothing works after it
-                    print(f"{gemm_report.line({**row, 'refused': str(problem)[:400]})}\nthe run ends here", flush=True)
-                    return wrong + 1
+                except RuntimeError as problem:
+                    wrong += 1
+                    row["refused"] = f"FAILED {str(problem)[:400]}"
                 record.add(row)
                 print(gemm_report.line(row), flush=True)
+                if row.get("refused", "").startswith("FAILED") and not device_lives():
+                    print("the device takes no more work: the run ends here", flush=True)
+                    return wrong
+            print(f"after it: {clocks()}", flush=True)
         return wrong
 
     def operands(self, case):
@@ -151,25 +177,29 @@ class Bench:
             self.weights = Weights(*key)
         return Operands(case, self.weights)
 
-    def ready(self, case, kernels, choice, operands, specialized=False):
-        """A launch of a kernel of ours, and what is known of it. Raises tilert's Error where it is refused."""
-        text, bound = text_of(case, choice), dims(case)
-        if specialized:
-            bound = {"M": case.m, **bound}
-        facts = kernels.want(text, bound).result()
+    def recommended(self, case, kernels, row):
+        """The text of the program that the plan has for this shape; the row says which it is."""
+        plan = kernels.plan(case)
+        if plan.refused:
+            raise Refused(plan.refused)
+        found = plan.program(case.m)
+        row.update(tile=label(found["choice"]), choice=found["choice"])
+        return found["text"]
+
+    def ready(self, case, kernels, text, operands, m=None):
+        """A launch of a kernel of ours, and what is known of it. Refused where tilert refuses it."""
+        facts = kernels.want(text, m).result()
         if "refused" in facts:
-            raise tilert_jit.Error(0, facts["refused"])
+            raise Refused(facts["refused"])
         if self.cached is None:
             context = tilert_jit.Context(cache_path=kernels.cache)
             self.cached = context, context.cuda()
-        loaded = self.loaded.get((text, tuple(bound.items())))
+        loaded = self.loaded.get((text, m))
         if loaded is None:
-            loaded, _ = prepared(*self.cached, text, bound)
+            loaded, _ = prepared(*self.cached, text, {} if m is None else {"M": m})
             if not self.options.sweep:  # whose kernels are many
-                self.loaded[text, tuple(bound.items())] = loaded
-        y = operands.y.view
-        values = [operands.x, operands.weights.w, y.t() if choice.swap else y, *operands.scales()]
-        launch = loaded.bind(values, {"M": case.m, **dims(case)})
+                self.loaded[text, m] = loaded
+        launch = loaded.bind([operands.x, operands.weights.w, operands.y.view, *operands.scales()], {"M": case.m})
         return lambda: launch(0), facts
 
     def peers(self, case, operands, row):
@@ -237,13 +267,13 @@ class Bench:
 
     def product(self, case, kernels, row):
         """Fills a row: everything that is compared, checked, then timed in turns."""
-        choice, operands = chosen(case), self.operands(case)
-        ours, facts = self.ready(case, kernels, choice, operands)
-        row.update({k: v for k, v in facts.items() if k not in ("seconds",)})
+        text, operands = self.recommended(case, kernels, row), self.operands(case)
+        ours, facts = self.ready(case, kernels, text, operands)
+        row.update({k: v for k, v in facts.items() if k != "seconds"})
         row["excess"] = operands.check("ours", ours)
         names, launches = ["us"], [ours]
         if self.options.specialized:
-            constant, _ = self.ready(case, kernels, choice, operands, specialized=True)
+            constant, _ = self.ready(case, kernels, text, operands, case.m)
             operands.check("with M constant", constant)
             names, launches = names + ["specialized_us"], launches + [constant]
         peers = self.peers(case, operands, row)
@@ -255,7 +285,7 @@ class Bench:
         row.update({name: time * 1e3 for name, time in zip(names, times)}, rounds=rounds)
         if "peer_us" in row:
             row["best_us"] = min(row["peer_us"], row.get("best_us", row["peer_us"]))
-        self.rates(case, choice, row)
+        self.rates(case, row)
 
     def timed(self, launches):
         """Fewer rounds where a round of all takes long."""
@@ -263,85 +293,11 @@ class Bench:
         rounds = max(FEW_ROUNDS, min(self.options.rounds, int(self.options.shape_seconds / once) - 2))
         return rounds, medians(launches, rounds)
 
-    def rates(self, case, choice, row):
+    def rates(self, case, row):
         types = KINDS[case.kind]
         out_bytes = {"bf16": 2, "f16": 2}.get(types.out, 4)
         weights = case.n * case.k * types.bytes
         seconds = row["us"] * 1e-6
         row.update(tflops=2 * case.m * case.n * case.k / seconds / 1e12, weight_bytes=weights, copy_tb_s=self.meta["copy_tb_s"],
                    tb_s=(weights + case.m * case.k * types.bytes + case.m * case.n * out_bytes) / seconds / 1e12,
-                   tiles=tiles(choice, case.m, case.n), multiprocessors=self.meta["multiprocessors"])
-
-    # The sweep.
-
-    def sweep(self, cases, kernels, record, deadline):
-        """Every candidate of each shape: how far the best lies from the recommendation. How many results were wrong."""
-        asked = [(case, candidates(case.m, case.n, case.kind)) for case in cases]
-        for case, some in asked:
-            for choice in [chosen(case), *some]:
-                kernels.want(text_of(case, choice), dims(case))
-        gains, wrong = [], 0
-        for case, some in asked:
-            if time.monotonic() > deadline:
-                print("out of time: the shapes from here on are left", flush=True)
-                break
-            row = {"run": 0, **vars(case), "tile": str(chosen(case)), "choice": dataclasses.asdict(chosen(case)), "sweep": []}
-            try:
-                wrong += self.sweep_shape(case, some, kernels, row, deadline)
-            except (Wrong, tilert_jit.Error) as problem:
-                row["refused"] = str(problem)[:400]
-            record.add(row)
-            if "swept_us" in row:
-                gains.append(row["us"] / row["swept_us"])
-                print(f"{gemm_report.line(row)}\n    best of {len(row['sweep'])}: {row['swept_tile']} {row['swept_us']:.1f} us, "
-                      f"{gains[-1]:.3f} times as fast", flush=True)
-            else:
-                print(gemm_report.line(row), flush=True)
-        if gains:
-            print(f"the sweep's best over the recommendation: geometric mean {gemm_report.geometric(gains):.3f} of {len(gains)} shapes"
-                  f" (1.04 allowed), most {max(gains):.3f}")
-        return wrong
-
-    def sweep_shape(self, case, some, kernels, row, deadline):
-        operands = self.operands(case)
-        ours, facts = self.ready(case, kernels, chosen(case), operands)
-        row.update({k: v for k, v in facts.items() if k not in ("seconds",)})
-        operands.check("recommended", ours)
-        peers = self.peers(case, operands, row)
-        futures = {kernels.want(text_of(case, choice), dims(case)): choice for choice in some}
-        best, right, wrong = medians([ours], FEW_ROUNDS)[0], [], 0
-        for future in concurrent.futures.as_completed(futures):
-            if time.monotonic() > deadline:
-                break
-            choice, entry = futures[future], {"choice": dataclasses.asdict(futures[future])}
-            row["sweep"].append(entry)
-            try:
-                launch, facts = self.ready(case, kernels, choice, operands)
-                entry.update({k: facts[k] for k in ("registers", "spill_bytes", "roles", "no_roles")})
-                with Watch(f"{case.kind} {case.m}x{case.n}x{case.k}, {choice}"):
-                    operands.check(str(choice), launch)
-            except Wrong as problem:
-                wrong += 1
-                entry["wrong"] = str(problem)
-                print(f"  WRONG {problem}", flush=True)
-                continue
-            except tilert_jit.Error as problem:
-                entry["refused"] = str(problem)[:200]
-                continue
-            taken = medians([launch], 2)[0]
-            if taken < 1.3 * best:
-                taken = medians([launch], 2 * FEW_ROUNDS)[0]
-                right.append((taken, str(choice), launch))
-            entry["us"] = taken * 1e3
-            best = min(best, taken)
-        first = sorted(right, key=lambda r: r[:2])[:5]
-        rounds, times = self.timed([ours, *(r[2] for r in first), *peers])
-        row.update(us=times[0] * 1e3, rounds=rounds)
-        if peers:
-            row.update(peer_us=times[1 + len(first)] * 1e3, best_us=min(times[1 + len(first):]) * 1e3)
-        if first:
-            best = min(range(len(first)), key=lambda i: times[1 + i])
-            faster = times[1 + best] < times[0]
-            row.update(swept_us=min(times[0], times[1 + best]) * 1e3, swept_tile=first[best][1] if faster else row["tile"])
-        self.rates(case, chosen(case), row)
-        return wrong
+                   tiles=tiles(row["choice"], case.m, case.n), multiprocessors=self.meta["multiprocessors"])

@@ -129,6 +129,12 @@ def summary(rows, worst=5):
                 least = min(some, key=ratio)
                 lines.append(f"{kind:5s} {what:12s} {len(some):3d} shapes  geometric mean {means[0]:.3f}, over the best of eight {means[1]:.3f},"
                              f" least {ratio(least):.3f} ({least['m']}x{least['n']}x{least['k']})")
+        counts = [len(run) for run in by_run(own)]
+        if len(set(counts)) > 1:
+            lines.append(f"{kind:5s} the runs hold {', '.join(map(str, counts))} shapes: one was cut short")
+        constant = [r["us"] / r["specialized_us"] for r in timed if r.get("specialized_us")]
+        if constant:
+            lines.append(f"{kind:5s} with M constant {geometric(constant):.3f} times as fast (geometric mean), at most {max(constant):.3f}")
         lines += [text for text in (judged(f, kind, own) for f in FLOORS if kind in f.kinds) if text]
         lines.append(f"{kind:5s} the {worst} worst of M >= 256:")
         many = sorted((r for r in timed if regular(r) and r["m"] >= MANY), key=ratio)

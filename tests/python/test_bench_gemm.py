@@ -1,9 +1,7 @@
-"""The parts of bench/gpu/bench_gemm.py that need neither a GPU nor PyTorch: shapes, programs, choices, verdicts."""
+"""The parts of bench/gpu/bench_gemm.py that need neither a GPU nor PyTorch: shapes, choices, processes, verdicts."""
 
-import ctypes
 import json
 import os
-import struct
 import sys
 import tempfile
 import types
@@ -13,27 +11,16 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import gemm_cases  # noqa: E402
 import gemm_choice  # noqa: E402
+import gemm_compile  # noqa: E402
+import gemm_kinds  # noqa: E402
 import gemm_report  # noqa: E402
-from gemm_programs import KINDS, Choice, product  # noqa: E402
+from gemm_workers import Workers  # noqa: E402
 
 import tilert_jit  # noqa: E402
 
-E4M3 = {0: 0x00, 1: 0x38, -1: 0xB8, 2: 0x40, -2: 0xC0, 3: 0x44, -3: 0xC4}
-
-
-def packed(dtype, values):
-    """Small integers as elements of a dtype."""
-    if dtype == "bf16":
-        return b"".join(struct.pack("<f", v)[2:] for v in values)
-    if dtype == "e4m3":
-        return bytes(E4M3[v] for v in values)
-    return struct.pack(f"<{len(values)}{ {'f16': 'e', 'f32': 'f', 'i8': 'b', 'i32': 'i'}[dtype]}", *values)
-
-
-def unpacked(dtype, data):
-    if dtype == "bf16":
-        return [struct.unpack("<f", b"\0\0" + data[i:i + 2])[0] for i in range(0, len(data), 2)]
-    return [v for v, in struct.iter_unpack("<" + {"f16": "e", "f32": "f", "i32": "i"}[dtype], data)]
+CHOICE = {"path": 1, "m": 128, "n": 256, "k": 64, "consumers": 2, "threads": 256, "stages": 6, "cluster": 1, "split_k": 1, "raster": 8,
+          "swapped": False, "persistent": True, "bound": 1, "predicted": 1000}
+ECHO = "import sys, json\nfor line in sys.stdin:\n  n = json.loads(line)\n  {}\n  print(json.dumps({{'twice': 2 * n}}), flush=True)"
 
 
 def options(**changed):
@@ -45,44 +32,6 @@ def row(us, peer, run=0, m=256, n=4096, k=4096, **more):
     return {"run": run, "kind": "bf16", "name": "some", "m": m, "n": n, "k": k, "odd": False, "lead": 0, "tile": "128x128x64/4", "us": us,
             "peer_us": peer, "best_us": peer, "tflops": 1, "tb_s": 1, "copy_tb_s": 4, "weight_bytes": 2 * n * k, "roles": {"stages": 4},
             "tiles": 64, "multiprocessors": 132, **more}
-
-
-def interpreted(kind, choice, m, n, k, lead):
-    """The program's result on small integers, and the product itself, with what lies between rows as it was."""
-    types_, ldx, ldy = KINDS[kind], k + lead, n + lead
-    x = [(i * 5 + i // 7) % 7 - 3 for i in range(m * ldx)]
-    w = [(i * 3 + i // 5) % 5 - 2 for i in range(n * ldx)]
-    scale = 2.0 * 0.5 if types_.scaled else 1
-    wanted = [77.0] * (m * ldy)
-    for i in range(m):
-        for j in range(n):
-            wanted[i * ldy + j] = scale * sum(x[i * ldx + c] * w[j * ldx + c] for c in range(k))
-    memory = [ctypes.create_string_buffer(packed(d, v)) for d, v in ((types_.operand, x), (types_.operand, w), (types_.out, [77] * (m * ldy)))]
-    address = [ctypes.addressof(part) for part in memory]
-    shape, strides = ((n, m), (1, ldy)) if choice.swap else ((m, n), (ldy, 1))
-    arguments = [tilert_jit.Buffer(address[0], types_.operand, (m, k), (ldx, 1)), tilert_jit.Buffer(address[1], types_.operand, (n, k), (ldx, 1)),
-                 tilert_jit.Buffer(address[2], types_.out, shape, strides)]
-    factors = [ctypes.create_string_buffer(struct.pack("<f", s)) for s in (2.0, 0.5)]
-    if types_.scaled:
-        arguments += [tilert_jit.Buffer(ctypes.addressof(f), "f32", (1,)) for f in factors]
-    dims = {"M": m, "N": n, "K": k, **({"LX": ldx, "LW": ldx, "LY": ldy} if lead else {})}
-    tilert_jit.Program.parse(product(choice, kind, lead != 0)).interpret(arguments, dims)
-    return unpacked(types_.out, memory[2].raw[:-1]), wanted
-
-
-class Programs(unittest.TestCase):
-    def test_each_program_is_the_product_in_any_arrangement(self):
-        for kind in KINDS:
-            for swap in (False, True):
-                for persistent in (False, True):
-                    for lead in (0, 3):
-                        with self.subTest(kind=kind, swap=swap, persistent=persistent, lead=lead):
-                            got, wanted = interpreted(kind, Choice(16, 8, 16, 2, swap=swap, persistent=persistent), 9, 21, 35, lead)
-                            self.assertEqual(got, wanted)
-
-    def test_every_recommended_program_is_well_formed(self):
-        for case in gemm_cases.cases(options(kinds=",".join(KINDS))):
-            tilert_jit.Program.parse(gemm_cases.text_of(case, gemm_cases.chosen(case)))
 
 
 class Shapes(unittest.TestCase):
@@ -99,17 +48,53 @@ class Shapes(unittest.TestCase):
 
 
 class Choices(unittest.TestCase):
-    def test_no_weight_matrix_needs_more_kernels_than_allowed(self):
-        for case in gemm_cases.cases(options(kinds=",".join(KINDS))):
-            self.assertLessEqual(len(gemm_choice.variants(case.n, case.k, case.kind, case.lead)), gemm_choice.MOST_VARIANTS)
+    def test_a_number_of_tokens_gets_the_program_of_its_range(self):
+        plan = gemm_choice.Plan({"ranges": [[0, 16, 1], [17, 64, 0]], "programs": ["few", "many"]})
+        self.assertEqual([plan.program(m) for m in (0, 16, 17, 64, 100000)], ["many", "many", "few", "few", "few"])
 
-    def test_a_sweep_tries_nothing_twice_and_nothing_that_does_not_fit(self):
-        for m in (1, 16, 64, 256, 4096):
-            some = gemm_choice.candidates(m, 4096, "bf16")
-            self.assertEqual(len(some), len(set(some)))
-            for c in some:
-                self.assertLessEqual((c.rows + c.columns) * c.depth * 2 * c.stages, gemm_choice.SHARED)
-                self.assertGreaterEqual(c.stages, 2)
+    def test_variations_are_other_kernels_of_the_same_tile(self):
+        others = list(gemm_choice.variations(CHOICE))
+        kernels = {gemm_choice.identity(c) for c in [CHOICE, *others]}
+        self.assertEqual(len(kernels), len(others) + 1)
+        self.assertEqual({(c["m"], c["n"], c["k"]) for c in others}, {(128, 256, 64)})
+        self.assertEqual({c["stages"] for c in others}, {6, 5, 4, 3})
+        self.assertIn((1, 128), {(c["consumers"], c["threads"]) for c in others})
+        self.assertTrue(any(not c["persistent"] for c in others))
+
+    def test_a_label_tells_kernels_apart(self):
+        labels = [gemm_choice.label(c) for c in [CHOICE, *gemm_choice.variations(CHOICE)]]
+        self.assertEqual(len(labels), len(set(labels)))
+        self.assertEqual(labels[0], "128x256x64/6 c2 g8")
+
+    def test_tiles_count_those_that_end_outside_and_parts_of_k(self):
+        self.assertEqual(gemm_choice.tiles(CHOICE, 129, 256), 2)
+        self.assertEqual(gemm_choice.tiles({**CHOICE, "split_k": 3}, 128, 257), 6)
+
+
+class Processes(unittest.TestCase):
+    def workers(self, statement, seconds):
+        workers = Workers([sys.executable, "-c", ECHO.format(statement)], 1, seconds=seconds)
+        self.addCleanup(workers.close)
+        return workers
+
+    def test_requests_are_answered_in_place(self):
+        workers = self.workers("pass", 30)
+        self.assertEqual([f.result() for f in [workers.submit(n) for n in range(4)]], [{"twice": 2 * n} for n in range(4)])
+
+    def test_a_process_that_ends_or_hangs_costs_its_request_alone(self):
+        for statement in ("n == 1 and sys.exit(3)", "n == 1 and __import__('time').sleep(60)"):
+            workers = self.workers(statement, 2)
+            answers = [f.result() for f in [workers.submit(n) for n in range(3)]]
+            self.assertEqual([answers[0], answers[2]], [{"twice": 0}, {"twice": 4}])
+            self.assertIn("without an answer", answers[1]["refused"])
+
+    def test_a_program_that_does_not_compile_is_refused_by_name(self):
+        context = tilert_jit.Context(cache="off")
+        job = {"text": "tir 1\nnothing", "dims": {}, "target": "sm_90a", "device_class": None}
+        self.assertIn("INVALID", gemm_compile.compiled(context, job)["refused"])
+
+    def test_the_empty_program_is_one(self):
+        self.assertEqual(tilert_jit.Program.parse(gemm_kinds.EMPTY).parameters, [])
 
 
 class Verdicts(unittest.TestCase):
@@ -131,6 +116,15 @@ class Verdicts(unittest.TestCase):
         text = "\n".join(gemm_report.summary([row(100, 110), bad]))
         self.assertIn("geometric mean 1.100", text)
         self.assertIn("refused in 1 rows, left out of the means: no such tile", text)
+
+    def test_a_run_that_was_cut_short_is_told(self):
+        whole = [row(100, 100, 0), row(100, 100, 0, m=512), row(100, 100, 1)]
+        self.assertIn("the runs hold 2, 1 shapes", "\n".join(gemm_report.summary(whole)))
+        self.assertNotIn("cut short", "\n".join(gemm_report.summary(whole[:2])))
+
+    def test_the_price_of_a_dynamic_m_is_a_mean(self):
+        rows = [row(100, 100, specialized_us=80), row(100, 100, m=512, specialized_us=125)]
+        self.assertIn("with M constant 1.000 times as fast (geometric mean), at most 1.250", "\n".join(gemm_report.summary(rows)))
 
     def test_joined_files_are_runs_one_after_another(self):
         with tempfile.TemporaryDirectory() as folder:
