@@ -5,6 +5,7 @@
 //   {"do": "candidates", ..., "m": 256}                             choices of the cost model, the fastest as predicted first
 //   {"do": "program", ..., "choice": {...}}                         the program of any choice
 // Also "lead" (added to each leading dimension), "target" and "device_class" [multiprocessors, shared bytes, L2 bytes].
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -31,17 +32,17 @@ struct TensorScales {
 struct Kind {
   const char* name;
   tl::DType operand, result;
-  bool scaled, tf32;
+  bool tensor_scales, block_scales, tf32;
 };
-constexpr Kind kKinds[] = {{"bf16", tl::bf16, tl::bf16, false, false}, {"f16", tl::f16, tl::f16, false, false},
-                           {"e4m3", tl::e4m3, tl::bf16, true, false},  {"i8", tl::i8, tl::i32, false, false},
-                           {"tf32", tl::f32, tl::f32, false, true}};
+constexpr Kind kKinds[] = {{"bf16", tl::bf16, tl::bf16, false, false, false}, {"f16", tl::f16, tl::f16, false, false, false},
+                           {"e4m3", tl::e4m3, tl::bf16, true, false, false},  {"e4m3b", tl::e4m3, tl::bf16, false, true, false},
+                           {"i8", tl::i8, tl::i32, false, false, false},      {"tf32", tl::f32, tl::f32, false, false, true}};
 
 // A request, read.
 struct Request {
   tl::Product product;
   tl::Machine machine;
-  bool scaled = false;
+  bool tensor_scales = false, block_scales = false;
 
   explicit Request(const Json& json) {
     const std::string name = json.at("kind");
@@ -50,7 +51,7 @@ struct Request {
       product.a = product.b = kind.operand;
       product.c = kind.result;
       product.tf32 = kind.tf32;
-      scaled = kind.scaled;
+      tensor_scales = kind.tensor_scales, block_scales = kind.block_scales;
     }
     product.m = json.value("m", int64_t{0}), product.n = json.at("n"), product.k = json.at("k");
     product.trans_b = true;
@@ -67,7 +68,10 @@ struct Request {
   std::string text(const tl::ProductChoice& choice) const {
     tl::Product p = product;
     p.m = 0;
-    const tl::Program program = (scaled ? tl::kernels::try_gemm(p, choice, TensorScales{}) : tl::kernels::try_gemm(p, choice)).value();
+    const tl::Program program = (block_scales    ? tl::kernels::try_scaled_gemm(p, choice)
+                                 : tensor_scales ? tl::kernels::try_gemm(p, choice, TensorScales{})
+                                                 : tl::kernels::try_gemm(p, choice))
+                                    .value();
     return program.text().value();
   }
 };
@@ -87,8 +91,28 @@ tl::ProductChoice from_json(const Json& json) {
   return c;
 }
 
+// Scales of blocks keep two sums for each element, and take tiles as they are: the first candidate of that kind for each
+// doubling of rows.
+tl::kernels::GemmPlan plan_of_block_scales(const Request& request) {
+  constexpr uint32_t kMostSums = 80;  // of a thread
+  tl::kernels::GemmPlan plan;
+  for (int64_t low = 0, high = 64; high <= 16384; low = high + 1, high *= 2) {
+    tl::Product p = request.product;
+    p.m = high;
+    const auto all = tl::recommend_product(p, request.machine, 100000).value();
+    const auto taken = std::find_if(all.begin(), all.end(), [](const tl::ProductChoice& c) {
+      return c.path != TILERT_PATH_VECTOR && !c.swapped() && c.tile_m * c.tile_n <= kMostSums * c.threads;
+    });
+    if (taken == all.end()) continue;
+    const auto known = std::find(plan.programs.begin(), plan.programs.end(), *taken);
+    plan.ranges.push_back({low, high, static_cast<size_t>(known - plan.programs.begin())});
+    if (known == plan.programs.end()) plan.programs.push_back(*taken);
+  }
+  return plan;
+}
+
 Json plan(const Request& request) {
-  const tl::kernels::GemmPlan plan = tl::kernels::plan_gemm(request.product, request.machine).value();
+  const tl::kernels::GemmPlan plan = request.block_scales ? plan_of_block_scales(request) : tl::kernels::plan_gemm(request.product, request.machine).value();
   Json ranges = Json::array(), programs = Json::array();
   for (const auto& range : plan.ranges) ranges.push_back({range.low, range.high, range.program});
   for (const auto& choice : plan.programs) programs.push_back({{"choice", to_json(choice)}, {"text", request.text(choice)}});

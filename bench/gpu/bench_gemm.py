@@ -17,12 +17,13 @@ import os
 import sys
 import tempfile
 import time
+from types import SimpleNamespace
 
 import gemm_report
 from gemm_cases import cases
 from gemm_choice import MOST_VARIANTS, Recommender, label
 from gemm_compile import BINDING, command
-from gemm_kinds import KINDS
+from gemm_kinds import KINDS, PER_TENSOR
 from gemm_workers import Workers
 
 TARGET = "sm_90a"
@@ -79,11 +80,19 @@ class Kernels:
         if plan.refused:
             return []
         text = plan.program(case.m)["text"]
-        return [self.want(text), *([self.want(text, case.m)] if specialized else [])]
+        others = self.want_case(self.with_one_scale(case), False) if case.kind in PER_TENSOR else []
+        return [self.want(text), *([self.want(text, case.m)] if specialized else []), *others]
+
+    @staticmethod
+    def with_one_scale(case):
+        """The same product with a scale for each operand instead of many."""
+        return SimpleNamespace(**{**vars(case), "kind": PER_TENSOR[case.kind]})
 
     def want_all(self, all_cases, specialized):
         for case in all_cases:
             self.recommender.want(case)
+            if case.kind in PER_TENSOR:
+                self.recommender.want(self.with_one_scale(case))
         for case in all_cases:
             self.want_case(case, specialized)
 
@@ -166,7 +175,7 @@ def main():
     finally:
         kernels.close()
     print("\n".join(gemm_report.summary(record.rows)))
-    print(f"{time.monotonic() - begin:.0f} s")
+    print(f"an empty kernel {bench.meta['empty_us']:.2f} us; {time.monotonic() - begin:.0f} s")
     return 1 if wrong else 0
 
 

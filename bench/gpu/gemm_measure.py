@@ -14,8 +14,8 @@ import gemm_report
 import torch
 from gemm_cases import leads
 from gemm_choice import label, tiles, up
-from gemm_data import DEVICE, Reference, Result, Weights, operand
-from gemm_kinds import EMPTY, KINDS
+from gemm_data import DEVICE, Reference, Result, Weights, blocks, operand, random_scales
+from gemm_kinds import EMPTY, KINDS, PER_TENSOR
 from measure import medians, prepared
 
 import tilert_jit
@@ -73,12 +73,17 @@ class Operands:
     def __init__(self, case, weights):
         self.case, self.weights = case, weights
         self.x = operand(case.kind, case.m, case.k, case.lead)
-        self.x_scale = torch.tensor([1.71], device=DEVICE) if KINDS[case.kind].scaled else None
+        kind = KINDS[case.kind]
+        self.x_scale = random_scales(1) if kind.scaled else None
+        self.block_scale = random_scales(blocks(case.k), case.m) if kind.blocks else None
         self.y = Result(case.kind, case.m, case.n, case.lead)
-        self.reference = Reference(self.x, self.x_scale, weights)
+        self.reference = Reference(self.x, self.block_scale if kind.blocks else self.x_scale, weights)
+
+    def tensor_scales(self):
+        return [] if self.x_scale is None else [self.x_scale, self.weights.scale]
 
     def scales(self):
-        return [] if self.x_scale is None else [self.x_scale, self.weights.scale]
+        return self.tensor_scales() if self.block_scale is None else [self.block_scale, self.weights.block_scale]
 
     def check(self, what, launch, result=None):
         """Launches once over poison and compares; the excess. Wrong where it is beyond the bound or wrote elsewhere."""
@@ -186,7 +191,14 @@ class Bench:
         row.update(tile=label(found["choice"]), choice=found["choice"])
         return found["text"]
 
-    def ready(self, case, kernels, text, operands, m=None):
+    def per_tensor(self, case, kernels, operands):
+        """Our own launch of the same operands with one scale each."""
+        plan = kernels.plan(kernels.with_one_scale(case))
+        if plan.refused:
+            return []
+        return [self.ready(case, kernels, plan.program(case.m)["text"], operands, scales=operands.tensor_scales())[0]]
+
+    def ready(self, case, kernels, text, operands, m=None, scales=None):
         """A launch of a kernel of ours, and what is known of it. Refused where tilert refuses it."""
         facts = kernels.want(text, m).result()
         if "refused" in facts:
@@ -199,16 +211,16 @@ class Bench:
             loaded, _ = prepared(*self.cached, text, {} if m is None else {"M": m})
             if not self.options.sweep:  # whose kernels are many
                 self.loaded[text, m] = loaded
-        launch = loaded.bind([operands.x, operands.weights.w, operands.y.view, *operands.scales()], {"M": case.m})
+        launch = loaded.bind([operands.x, operands.weights.w, operands.y.view, *(scales or operands.scales())], {"M": case.m})
         return lambda: launch(0), facts
 
     def peers(self, case, operands, row):
         """cuBLASLt's first algorithm and its best: [] where it refuses. A result of its beyond the bound is noted, not refused."""
         ldx, ldw, ldy = leads(case)
-        scales = [s.data_ptr() for s in operands.scales()]
+        scales = [s.data_ptr() for s in operands.tensor_scales()]
         y = operands.y.view
         try:
-            found = cublaslt.Product(self.peer, case.kind, case.m, case.n, case.k, operands.x.data_ptr(), operands.weights.w.data_ptr(),
+            found = cublaslt.Product(self.peer, PER_TENSOR.get(case.kind, case.kind), case.m, case.n, case.k, operands.x.data_ptr(), operands.weights.w.data_ptr(),
                                      y.data_ptr(), ldx, ldw, ldy, scales or None)
             launches = self.working([found.launch(i) for i in range(len(found.algorithms))])
         except cublaslt.Refused as refused:
@@ -235,6 +247,8 @@ class Bench:
         return found
 
     def note(self, operands, name, launch, row, result=None):
+        if KINDS[operands.case.kind].blocks:  # whose peer computes another product
+            return
         try:
             operands.check(name, launch, result)
         except Wrong as beyond:
@@ -249,9 +263,10 @@ class Bench:
         y = torch.zeros(case.m, n, device=DEVICE, dtype=operands.y.wide.dtype)
         w[:case.n, :case.k] = operands.weights.w
         x[:, :case.k] = operands.x
-        scales = [s.data_ptr() for s in operands.scales()]
+        scales = [s.data_ptr() for s in operands.tensor_scales()]
         try:
-            found = cublaslt.Product(self.peer, case.kind, case.m, n, k, x.data_ptr(), w.data_ptr(), y.data_ptr(), scales=scales or None)
+            found = cublaslt.Product(self.peer, PER_TENSOR.get(case.kind, case.kind), case.m, n, k, x.data_ptr(), w.data_ptr(), y.data_ptr(),
+                                     scales=scales or None)
             launch = self.working([found.launch()])[0]
         except cublaslt.Refused as refused:
             row["padded_refused"] = str(refused)
@@ -278,6 +293,9 @@ class Bench:
             names, launches = names + ["specialized_us"], launches + [constant]
         peers = self.peers(case, operands, row)
         names, launches = names + ["peer_us", "best_us"][:len(peers)], launches + peers
+        if case.kind in PER_TENSOR:
+            own = self.per_tensor(case, kernels, operands)
+            names, launches = names + ["per_tensor_us"] * len(own), launches + own
         if case.odd:
             padded = self.padded(case, operands, row)
             names, launches = names + ["padded_us", "padded_copies_us"][:len(padded)], launches + padded

@@ -37,6 +37,10 @@ def share_of_copy(row):
     return row["weight_bytes"] / row["us"] / 1e6 / row["copy_tb_s"] if row.get("us") else None
 
 
+def of_per_tensor(row):
+    return ratio(row, "per_tensor_us")
+
+
 FLOORS = (
     Floor("M >= 256, geometric mean", ("bf16",), lambda r: regular(r) and r["m"] >= MANY, True, 1.03),
     Floor("M >= 256, least", ("bf16",), lambda r: regular(r) and r["m"] >= MANY, False, 0.92),
@@ -46,6 +50,7 @@ FLOORS = (
     Floor("odd, least", ("bf16",), lambda r: not regular(r), False, 1.0),
     Floor("odd, 4097x4095x4104", ("bf16",), lambda r: (r["m"], r["n"], r["k"]) == (4097, 4095, 4104), False, 5.0),
     Floor("all regular shapes, geometric mean", ("e4m3",), regular, True, 1.0),
+    Floor("M >= 1024, of our own product with one scale each, mean", ("e4m3b",), lambda r: regular(r) and r["m"] >= 1024, True, 0.9, of_per_tensor),
     Floor("all regular shapes, geometric mean", ("i8", "tf32"), regular, True, 0.95),
 )
 
@@ -106,6 +111,8 @@ def line(row):
     text += f"{number(row.get('best_us'), '9.1f')} {number(ratio(row), '6.3f')} {number(ratio(row, 'best_us'), '6.3f')} {row['tflops']:7.0f} {row['tb_s']:5.2f}"
     if row.get("specialized_us"):
         text += f"  M constant {row['specialized_us'] / row['us']:.3f}"
+    if row.get("per_tensor_us"):
+        text += f"  of one scale each {of_per_tensor(row):.3f}"
     if row.get("padded_us"):
         text += f"  padded {ratio(row, 'padded_us'):.3f}, with its copies {ratio(row, 'padded_copies_us'):.3f}"
     if row.get("spill_bytes"):
