@@ -12,9 +12,9 @@ constexpr int kMostStages = 12;
 constexpr int64_t kReserve = 2048;          // shared memory of barriers and alignment (passes/roles.cpp)
 // Registers of a thread. passes/roles.cpp takes 200; compiled for sm_90a by NVRTC 13.0 with a bias and a residual, one warpgroup
 // spills from 192 on (64x256 needs 243 registers for 128 of them), two do not at 192.
-constexpr int64_t kMostAccumulators = 192, kMostAccumulatorsAlone = 144;
+// Three start with too few for more than 96.
+constexpr int kMostAccumulators[] = {0, 144, 192, 96};
 constexpr int kUsualRaster = 8;             // where L2 holds both operands and the order does not matter
-constexpr int kTileRows = 256;              // of an operand in one tensor copy
 
 constexpr int kInstructionRows[] = {64, 128, 192, 256};
 constexpr int kInstructionColumns[] = {8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256};
@@ -39,17 +39,16 @@ struct Lister {
 
   int64_t rows_of_b() const { return product.n; }
 
-  // The warpgroup products of these operands that the compiler builds.
+  // The warpgroup product of these operands; null where there is none or the compiler builds none.
   const Atom* group_atom() const {
-    if (!target.has(Feature::wgmma) || !target.has(Feature::tma) || product.a != product.b) return nullptr;
-    const DType operand = product.tf32 ? DType::tf32 : product.a;
+    if (!target.has(Feature::wgmma) || !target.has(Feature::tma)) return nullptr;
     const int bits = dtype_bits(product.a);
     if (bits == 8 && !capability::group_8_bit) return nullptr;
-    if (bits == 32 && !(product.tf32 && capability::group_tf32)) return nullptr;
-    if (bits != 8 && bits != 16 && bits != 32) return nullptr;
+    if (product.tf32 && !capability::group_tf32) return nullptr;
     if ((!a_k_major(product) || !b_k_major(product)) && !(bits == 16 && capability::group_mn_major)) return nullptr;
     if (!rows_on_16_bytes(product) && !capability::group_unaligned) return nullptr;
-    for (const Atom* atom : atoms_for(target, operand, operand, sum_type(product)))
+    const DType a = product.tf32 ? DType::tf32 : product.a, b = product.tf32 ? DType::tf32 : product.b;
+    for (const Atom* atom : atoms_for(target, a, b, sum_type(product)))
       if (atom->is_wgmma()) return atom;
     return nullptr;
   }
@@ -62,20 +61,33 @@ struct Lister {
       for (const int rows : kInstructionRows)
         for (const int columns : kInstructionColumns)
           for (const int depth : {span, 2 * span})
-            if (wgmma_n(*atom, columns) == columns) add_warpgroup(swapped, rows, columns, depth);
+            if (wgmma_n(*atom, columns) == columns && columns_lie(swapped, columns))
+              for (const int consumers : {1, 2, 3})
+                if (shares_rows(rows, columns, consumers)) add_warpgroup(swapped, rows, columns, depth, consumers);
   }
 
-  void add_warpgroup(bool swapped, int rows, int columns, int depth) {
+  // The tile of the instruction's columns is made of rows of 32 bytes or more, along K or along the columns.
+  bool columns_lie(bool swapped, int columns) const {
+    return (swapped ? a_k_major(product) : b_k_major(product)) || columns * dtype_bits(product.a) % 256 == 0;
+  }
+
+  // Whether so many warpgroups share the rows evenly, and hold what they sum.
+  static bool shares_rows(int rows, int columns, int consumers) {
+    if (rows % (64 * consumers) != 0 || rows > 128 * consumers) return false;
+    if (consumers == 3 && !capability::three_consumers) return false;
+    return rows * columns <= 128 * consumers * kMostAccumulators[consumers];
+  }
+
+  void add_warpgroup(bool swapped, int rows, int columns, int depth, int consumers) {
     Choice c;
     c.path = Path::warpgroup;
     c.swapped = swapped;
     c.tile_m = swapped ? columns : rows;
     c.tile_n = swapped ? rows : columns;
     c.tile_k = depth;
-    c.consumers = rows % 128 == 0 ? 2 : rows == 192 && capability::three_consumers ? 3 : 1;
-    c.threads = 128 * c.consumers;
+    c.consumers = consumers;
+    c.threads = 128 * consumers;
     c.persistent = true;
-    if (accumulators(c) > (c.consumers == 1 ? kMostAccumulatorsAlone : kMostAccumulators) || rows > kTileRows) return;
     if (depth * dtype_bits(product.a) / 8 > 128 && rows * columns > 128 * 128) return;  // one span is enough for these
     if (columns > 32 && columns - 8 >= extent_of(swapped)) return;                       // mostly padding
     // Both operands K-major need nothing of the other's place; weights on the M side serve few tokens.

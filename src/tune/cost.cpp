@@ -108,7 +108,7 @@ class Model {
     const double elements = double(c_.tile_m) * c_.tile_n;
     const double rate = result_staged(p_, c_) ? staged_store_bytes : c_.swapped ? scattered_store_bytes : direct_store_bytes;
     const double read = double(p_.epilogue_bytes) / (double(p_.m) * p_.n) * elements / direct_store_bytes;
-    const double clocks = elements * bytes_c() / rate + read + machine_.clocks(epilogue_ns) / 4;
+    const double clocks = elements * bytes_c() / rate + read + elements / c_.threads * element_clocks + machine_.clocks(epilogue_ns) / 4;
     // With two blocks to a multiprocessor one multiplies while the other stores.
     return together_ > 1 ? clocks * static_cast<double>(together_) / 2 : clocks;
   }

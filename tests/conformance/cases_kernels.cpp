@@ -72,7 +72,7 @@ Scenario dense(const Values& v) {
   p.a = p.b = v.dtype();
   p.c = v["out"] ? static_cast<tl::DType>(v["out"]) : is_float(p.a) ? p.a : tl::i32;
   if (is_small(p.c) || (v["epilogue"] && !is_float(p.c))) p.c = p.a == tl::f64 ? tl::f64 : tl::f32;
-  p.trans_a = v["trans"] % 2 == 1, p.trans_b = v["trans"] / 2 == 1;
+  p.trans_a = v["trans"] % 2 == 1, p.trans_b = v["trans"] / 2 == 1, p.tf32 = v["tf32"] == 1;
   p.n = 72, p.k = v["K"];
   const int64_t most = 70;
   if (v["apart"]) p.lda = (p.trans_a ? most : p.k) + v["apart"], p.ldb = (p.trans_b ? p.k : p.n) + v["apart"], p.ldc = p.n + 8;
@@ -225,10 +225,13 @@ void add_kernel_cases(std::vector<Case>& to) {
   const Axis forms{"form", {0, 1, 2, 3, 4}};
   to.push_back({"80", "dense_products",
                 {dtypes({tl::f16, tl::bf16, tl::f32, tl::i8}), {"trans", {0, 1, 2, 3}}, forms, {"epilogue", {0, 1, 2}}, {"K", {136, 70}}, {"apart", {0, 8, 3}},
-                 {"out", {0, id(tl::f32)}}},
+                 {"out", {0, id(tl::f32)}}, {"tf32", {0}}},
                 dense});
-  to.push_back({"80", "dense_products_of_f64", {{"dtype", {id(tl::f64)}}, {"trans", {0, 3}}, {"form", {0}}, {"epilogue", {0}}, {"K", {70}}, {"apart", {0}}, {"out", {0}}}, dense});
-  to.push_back({"80", "dense_products_of_fp8", {dtypes({tl::e4m3, tl::e5m2}), {"trans", {2}}, {"form", {0, 2}}, {"epilogue", {0}}, {"K", {136}}, {"apart", {0}}, {"out", {id(tl::f32)}}}, dense});
+  to.push_back({"80", "dense_products_in_tf32",
+                {{"dtype", {id(tl::f32)}}, {"trans", {0, 1, 2, 3}}, {"form", {0, 2, 3, 4}}, {"epilogue", {0, 1}}, {"K", {136, 70}}, {"apart", {0, 8}}, {"out", {0}}, {"tf32", {1}}},
+                dense});
+  to.push_back({"80", "dense_products_of_f64", {{"dtype", {id(tl::f64)}}, {"trans", {0, 3}}, {"form", {0}}, {"epilogue", {0}}, {"K", {70}}, {"apart", {0}}, {"out", {0}}, {"tf32", {0}}}, dense});
+  to.push_back({"80", "dense_products_of_fp8", {dtypes({tl::e4m3, tl::e5m2}), {"trans", {2}}, {"form", {0, 2}}, {"epilogue", {0}}, {"K", {136}}, {"apart", {0}}, {"out", {id(tl::f32)}}, {"tf32", {0}}}, dense});
   to.push_back({"81", "products_of_groups",
                 {{"masked", {0, 1}}, dtypes({tl::bf16, tl::f32}), {"trans_b", {1, 0}}, forms, {"N", {64, 40}}, {"scaled", {0, 1}}}, grouped});
   to.push_back({"82", "products_of_few_rows",

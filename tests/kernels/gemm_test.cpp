@@ -59,6 +59,7 @@ struct Asked {
   const char* target;
   tl::DType dtype;
   int64_t m, n, k;
+  bool trans_a = false, trans_b = true, tf32 = false;
 };
 void PrintTo(const Asked& a, std::ostream* out) { *out << a.target << " dtype " << static_cast<int>(a.dtype) << " " << a.m << "x" << a.n << "x" << a.k; }
 
@@ -69,6 +70,8 @@ TEST_P(Candidates, AreBuiltAsTheySay) {
   tl::Product p = served(asked.n, asked.k);
   p.a = p.b = asked.dtype, p.c = asked.dtype == tl::i8 ? tl::i32 : asked.dtype;
   p.m = asked.m;
+  p.trans_a = asked.trans_a, p.trans_b = asked.trans_b, p.tf32 = asked.tf32;
+  if (asked.dtype == tl::e4m3) p.c = tl::bf16;
   tl::Machine machine;
   machine.target = asked.target;
   const auto all = tl::recommend_product(p, machine, 1000000).value();
@@ -84,7 +87,28 @@ TEST_P(Candidates, AreBuiltAsTheySay) {
 INSTANTIATE_TEST_SUITE_P(Kernels, Candidates,
                          testing::Values(Asked{"sm_90a", tl::bf16, 4096, 4096, 4096}, Asked{"sm_90a", tl::f16, 64, 2112, 7168}, Asked{"sm_90a", tl::bf16, 16, 6144, 4096},
                                          Asked{"sm_90a", tl::bf16, 1, 4096, 4096}, Asked{"sm_90a", tl::bf16, 64, 4096, 4097}, Asked{"sm_80", tl::bf16, 256, 4096, 4096},
-                                         Asked{"sm_90a", tl::i8, 256, 4096, 4096}, Asked{"sm_90a", tl::f32, 256, 4096, 4096}));
+                                         Asked{"sm_90a", tl::i8, 256, 4096, 4096}, Asked{"sm_90a", tl::f32, 256, 4096, 4096},
+                                         Asked{"sm_90a", tl::e4m3, 1024, 4096, 4096}, Asked{"sm_90a", tl::e4m3, 16, 7168, 2048},
+                                         Asked{"sm_90a", tl::bf16, 1024, 4096, 4096, false, false}, Asked{"sm_90a", tl::f16, 64, 4096, 4096, true, false},
+                                         Asked{"sm_90a", tl::bf16, 512, 2112, 4096, true, true}, Asked{"sm_90a", tl::f32, 1024, 4096, 4096, false, true, true},
+                                         Asked{"sm_90a", tl::f32, 1024, 4096, 4096, false, false, true}));
+
+TEST(Candidates, OperandsThatWarpgroupsMultiplyGetThem) {
+  const auto path = [](tl::DType dtype, bool trans_a, bool trans_b, bool tf32) {
+    tl::Product p;
+    p.m = p.n = p.k = 4096;
+    p.a = p.b = dtype, p.c = dtype == tl::i8 ? tl::i32 : tl::f32;
+    p.trans_a = trans_a, p.trans_b = trans_b, p.tf32 = tf32;
+    return kernels::choose(p).value().path;
+  };
+  for (const bool a : {false, true})
+    for (const bool b : {false, true}) {
+      EXPECT_EQ(path(tl::bf16, a, b, false), TILERT_PATH_WARPGROUP) << a << b;
+      for (const tl::DType narrow : {tl::e4m3, tl::i8}) EXPECT_EQ(path(narrow, a, b, false), !a && b ? TILERT_PATH_WARPGROUP : TILERT_PATH_WARP) << a << b;
+      EXPECT_EQ(path(tl::f32, a, b, true), !a && b ? TILERT_PATH_WARPGROUP : TILERT_PATH_WARP) << a << b;
+      EXPECT_EQ(path(tl::f32, a, b, false), TILERT_PATH_WARP) << a << b;
+    }
+}
 
 TEST(Candidates, EpiloguesKeepTheRoles) {
   const tl::Product p = served(4096, 4096);
