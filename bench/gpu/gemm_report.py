@@ -151,6 +151,19 @@ def summary(rows, worst=5):
     return lines
 
 
+def model_of_sweep(row):
+    """How the cost model's predictions lie to what a sweep measured; None where nothing was predicted."""
+    known = [(e["us"] * 1e3 / e["choice"]["predicted"], e) for e in row["sweep"] if e.get("us") and e["choice"].get("predicted")]
+    if not known:
+        return None
+    spread = sorted(quotient for quotient, _ in known)
+    order = sorted((e for _, e in known), key=lambda e: e["choice"]["predicted"])
+    place = order.index(min(order, key=lambda e: e["us"])) + 1
+    tenth = len(spread) // 10
+    return (f"measured over predicted {geometric(spread):.2f} (tenths {spread[tenth]:.2f} and {spread[-1 - tenth]:.2f}) of {len(spread)};"
+            f" the fastest of them was predicted in place {place}")
+
+
 def filling(row):
     """How a product's tiles fill the machine."""
     rounds = row["tiles"] / row["multiprocessors"]

@@ -52,6 +52,8 @@ def sweep(bench, cases, kernels, record, deadline):
         if "swept_us" in row:
             gains.append(row["us"] / row["swept_us"])
             print(f"    best of {len(row['sweep'])}: {row['swept_tile']} {row['swept_us']:.1f} us, {gains[-1]:.3f} times as fast", flush=True)
+            model = gemm_report.model_of_sweep(row)
+            print(f"    {model}" if model else "    no candidate has a prediction", flush=True)
     thread.shutdown(cancel_futures=True)
     if gains:
         print(f"the sweep's best over the recommendation: geometric mean {gemm_report.geometric(gains):.3f} of {len(gains)} shapes"

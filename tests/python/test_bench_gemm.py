@@ -126,6 +126,14 @@ class Verdicts(unittest.TestCase):
         rows = [row(100, 100, specialized_us=80), row(100, 100, m=512, specialized_us=125)]
         self.assertIn("with M constant 1.000 times as fast (geometric mean), at most 1.250", "\n".join(gemm_report.summary(rows)))
 
+    def test_a_sweep_tells_how_predictions_lie_to_times(self):
+        some = [{"us": us, "choice": {**CHOICE, "predicted": ns}} for us, ns in ((2.0, 1000), (1.0, 2000), (8.0, 4000))]
+        some += [{"refused": "no", "choice": CHOICE}, {"us": 1.0, "choice": {"stages": 3}}]
+        text = gemm_report.model_of_sweep({"sweep": some})
+        self.assertIn("measured over predicted 1.26", text)  # the cube root of 2 * 0.5 * 2
+        self.assertIn("in place 2", text)
+        self.assertIsNone(gemm_report.model_of_sweep({"sweep": []}))
+
     def test_joined_files_are_runs_one_after_another(self):
         with tempfile.TemporaryDirectory() as folder:
             names = [os.path.join(folder, name) for name in "ab"]
