@@ -6,7 +6,7 @@
     bench_gemm.py --join FILE...      the tables and verdicts of earlier runs
 
 One set of rules for all figures: recommended settings, M dynamic, normal random data, compared with float64 before it is
-timed, L2 flushed before each launch, ours and the peer's alternating, medians. The peer is cuBLASLt with 64 MiB of workspace
+timed, L2 flushed before each launch, ours and the peer's alternating, medians of 30. The peer is cuBLASLt with 64 MiB of workspace
 and its heuristic's first algorithm, the best of its first eight beside it, both also on padded copies of odd shapes.
 TILERT_LIBRARY names libtilert.so.0, CUBLASLT_LIBRARY another cuBLASLt than PyTorch's.
 """
@@ -37,7 +37,7 @@ def arguments():
     parser.add_argument("--tokens", default="", help="these M only")
     parser.add_argument("--shard", default="0/1", help="I/N: every Nth weight matrix")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--rounds", type=int, default=20, help="launches of each, of which the median counts")
+    parser.add_argument("--rounds", type=int, default=30, help="launches of each, of which the median counts")
     parser.add_argument("--seconds", type=float, default=230, help="after which no further shape is begun")
     parser.add_argument("--shape-seconds", type=float, default=1.5, help="that timing one shape may take; fewer rounds then")
     parser.add_argument("--json", default=os.path.join(os.environ["OUT"], "bench_gemm.json") if "OUT" in os.environ else None)

@@ -16,12 +16,12 @@ from gemm_cases import leads
 from gemm_choice import label, tiles, up
 from gemm_data import DEVICE, Reference, Result, Weights, blocks, operand, random_scales
 from gemm_kinds import EMPTY, KINDS, PER_TENSOR
-from measure import medians, prepared
+from measure import prepared, turns
 
 import tilert_jit
 
 FEW_ROUNDS = 5  # of what only has to be told from others
-HOST_SECONDS = 5e-5  # a launch's share of a round beside its own time
+AROUND_SECONDS = 3e-4  # a launch's share of a round beside its own time: the flush, the host
 STUCK_SECONDS = 40
 
 
@@ -67,6 +67,24 @@ def clocks():
         return "its clock is not known"
 
 
+class Cache:
+    """Empties the L2 cache of what launches use: written over, then read over, since lines that have yet to be written back would
+    take their share of the memory from the launch that is timed."""
+
+    SIZE = 2**26  # f32 elements, several times the cache
+
+    def __init__(self):
+        self.one, self.other, self.sum = (torch.zeros(n, device=DEVICE) for n in (self.SIZE, self.SIZE, 1))
+
+    def flush(self):
+        self.one.zero_()
+        torch.sum(self.other, 0, keepdim=True, out=self.sum)
+
+
+def median(times):
+    return sorted(times)[len(times) // 2]
+
+
 class Operands:
     """What one shape's launches read and write."""
 
@@ -108,7 +126,7 @@ class Bench:
         self.cached = None  # a context over the cache of the kernels, and its device
         self.workspace = torch.empty(cublaslt.WORKSPACE, dtype=torch.uint8, device=DEVICE)
         self.peer = cublaslt.Library(self.workspace.data_ptr())
-        self.weights, self.loaded = None, {}
+        self.weights, self.loaded, self.cache = None, {}, Cache()
         self.meta = {"device": info["name"], "driver": info["driver_version"], "multiprocessors": info["multiprocessors"],
                      "torch": torch.__version__, "cublaslt": self.peer.version, "tilert": tilert_jit.version(), "argv": sys.argv[1:],
                      "date": datetime.datetime.now().isoformat(timespec="seconds")}
@@ -122,7 +140,7 @@ class Bench:
         empty = loaded.bind([])
         source = torch.empty(2**30, dtype=torch.uint8, device=DEVICE).random_(0, 255)
         copy = torch.empty_like(source)
-        nothing, moved = medians([lambda: empty(0), lambda: copy.copy_(source)])
+        nothing, moved = self.medians([lambda: empty(0), lambda: copy.copy_(source)], self.options.rounds)
         self.meta.update(empty_us=nothing * 1e3, copy_tb_s=2 * source.numel() / moved / 1e9)
 
     def cold_compiles(self, cases, kernels):
@@ -226,7 +244,7 @@ class Bench:
         except cublaslt.Refused as refused:
             row["peer_refused"] = str(refused)
             return []
-        times = medians(launches, FEW_ROUNDS) if len(launches) > 1 else [0]
+        times = self.medians(launches, FEW_ROUNDS) if len(launches) > 1 else [0]
         best = times.index(min(times))
         row.update(algorithms=len(found.algorithms), best_index=best)
         for name, launch in (("peer", launches[0]), ("best", launches[best])):
@@ -299,17 +317,21 @@ class Bench:
         if case.odd:
             padded = self.padded(case, operands, row)
             names, launches = names + ["padded_us", "padded_copies_us"][:len(padded)], launches + padded
-        rounds, times = self.timed(launches)
-        row.update({name: time * 1e3 for name, time in zip(names, times)}, rounds=rounds)
+        times = self.timed(launches)
+        row.update({name: median(own) * 1e3 for name, own in zip(names, times)}, rounds=len(times[0]))
+        row["tenths"] = {name: [sorted(own)[i] * 1e3 for i in (len(own) // 10, -1 - len(own) // 10)] for name, own in zip(names, times)}
         if "peer_us" in row:
             row["best_us"] = min(row["peer_us"], row.get("best_us", row["peer_us"]))
         self.rates(case, row)
 
+    def medians(self, launches, rounds):
+        return [median(own) for own in turns(launches, rounds, self.cache.flush)]
+
     def timed(self, launches):
-        """Fewer rounds where a round of all takes long."""
-        once = sum(medians(launches, 1)) / 1e3 + len(launches) * HOST_SECONDS
+        """The times of each launch; fewer rounds where a round of all takes long."""
+        once = sum(self.medians(launches, 1)) / 1e3 + len(launches) * AROUND_SECONDS
         rounds = max(FEW_ROUNDS, min(self.options.rounds, int(self.options.shape_seconds / once) - 2))
-        return rounds, medians(launches, rounds)
+        return turns(launches, rounds, self.cache.flush)
 
     def rates(self, case, row):
         types = KINDS[case.kind]

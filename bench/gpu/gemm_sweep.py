@@ -5,8 +5,7 @@ import time
 
 import gemm_report
 from gemm_choice import label
-from gemm_measure import FEW_ROUNDS, Refused, Watch, Wrong
-from measure import medians
+from gemm_measure import FEW_ROUNDS, Refused, Watch, Wrong, median
 
 import tilert_jit
 
@@ -69,7 +68,7 @@ def shape(bench, case, some, kernels, row, deadline):
     with Watch(f"{case.kind} {case.m}x{case.n}x{case.k}, recommended"):
         operands.check("recommended", ours)
         peers = bench.peers(case, operands, row)
-    best, right, wrong = medians([ours], FEW_ROUNDS)[0], [], 0
+    best, right, wrong = bench.medians([ours], FEW_ROUNDS)[0], [], 0
     futures = {kernels.want(text): (choice, text) for choice, text in some}
     for future in concurrent.futures.as_completed(futures):
         if time.monotonic() > deadline:
@@ -87,9 +86,9 @@ def shape(bench, case, some, kernels, row, deadline):
         except (Refused, tilert_jit.Error) as problem:
             entry["refused"] = str(problem)[:200]
             continue
-        taken = medians([launch], 2)[0]
+        taken = bench.medians([launch], 2)[0]
         if taken < NEAR * best:
-            taken = medians([launch], 2 * FEW_ROUNDS)[0]
+            taken = bench.medians([launch], 2 * FEW_ROUNDS)[0]
             right.append((taken, label(choice), launch))
         entry["us"] = taken * 1e3
         best = min(best, taken)
@@ -107,8 +106,9 @@ def candidate(bench, case, kernels, choice, text, operands, entry):
 
 
 def final(bench, case, ours, first, peers, row):
-    rounds, times = bench.timed([ours, *(launch for _, _, launch in first), *peers])
-    row.update(us=times[0] * 1e3, rounds=rounds)
+    all_times = bench.timed([ours, *(launch for _, _, launch in first), *peers])
+    times = [median(own) for own in all_times]
+    row.update(us=times[0] * 1e3, rounds=len(all_times[0]))
     if peers:
         row.update(peer_us=times[1 + len(first)] * 1e3, best_us=min(times[1 + len(first):]) * 1e3)
     if first:

@@ -18,17 +18,22 @@ ROUNDS = 20
 def medians(launches, rounds=ROUNDS):
     """Milliseconds of each launch, taken in turns, the L2 cache flushed before each."""
     flush = torch.empty(256 * 2**20, dtype=torch.uint8, device="cuda")
+    return [sorted(own)[rounds // 2] for own in turns(launches, rounds, flush.zero_)]
+
+
+def turns(launches, rounds, flush):
+    """Milliseconds of each launch in each of so many rounds, after two that do not count; flush() runs before each launch."""
     times = [[] for _ in launches]
     for _ in range(rounds + 2):
         for launch, own in zip(launches, times):
-            flush.zero_()
+            flush()
             start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
             start.record()
             launch()
             end.record()
             torch.cuda.synchronize()
             own.append(start.elapsed_time(end))
-    return [sorted(own[2:])[rounds // 2] for own in times]
+    return [own[2:] for own in times]
 
 
 def prepared(context, device, text, dims):
