@@ -3,6 +3,7 @@
 // or the time in which the bytes cross memory or L2, where that is longer.
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 #include "tune/machine.h"
 #include "tune/product.h"
@@ -11,6 +12,13 @@ namespace tilert::tune {
 namespace {
 
 using namespace calibration;
+
+// What times of which each hides the others take together, as shares of the longest: 1 where that one is alone.
+double beside(std::initializer_list<double> shares, double sharp) {
+  double sum = 0;
+  for (const double share : shares) sum += std::pow(share, sharp);
+  return std::pow(sum, 1 / sharp);
+}
 
 class Model {
  public:
@@ -32,15 +40,17 @@ class Model {
       return;
     }
     step();
+    const bool vector = c_.path == Path::vector;
     const double work = machine_.nanoseconds(rounds_ * (steps_ * step_ + leave()));
-    const double start = c_.path == Path::vector ? vector_prologue_ns : prologue_ns;
-    const double first = start + (c_.persistent || together_ > 1 ? 0 : (rounds_ - 1) * start);
-    const double memory = memory_bytes() / (machine_.memory_gbs * memory_share);
-    const double l2 = l2_bytes() / (machine_.l2_gbs * l2_share);
-    const double longest = std::max({work, memory, l2});
-    out.nanoseconds = launch_ns + first + epilogue_ns + longest + shown * (work + memory + l2 - longest) + split_time();
+    const double start = vector ? vector_prologue_ns : prologue_ns;
+    const double fixed = launch_ns + start + epilogue_ns + (c_.persistent || together_ > 1 ? 0 : (rounds_ - 1) * restart_ns);
+    const double memory = memory_bytes() / (machine_.memory_gbs * (vector ? vector_memory_share : memory_share));
+    const double l2 = l2_bytes() / (machine_.l2_gbs * l2_share), longest = std::max({work, memory, l2});
+    // Neither hides the other whole: of two equal times a part of one shows.
+    const double both = longest * beside({std::max(work, l2) / longest, memory / longest}, sharpness);
+    out.nanoseconds = fixed + both + shown * (work + memory + l2 - longest) + split_time();
     out.bound = longest == memory ? Bound::memory : longest == l2 ? Bound::l2 : bound_;
-    if (launch_ns + first + epilogue_ns > longest) out.bound = Bound::latency;
+    if (fixed > longest) out.bound = Bound::latency;
   }
 
  private:
@@ -53,11 +63,12 @@ class Model {
   void step() {
     const double together = static_cast<double>(together_);
     const double tensor = together * tensor_clocks();
-    const double shared = together * (read_bytes() + slot()) / calibration::shared_bytes;
+    const double shared = together * (read_bytes() + fill_share * slot()) / calibration::shared_bytes;
     const double feed = together * slot_from_beyond() / feed_rate();
     const double least = step_clocks;
-    step_ = std::max({tensor, shared, feed, least});
-    bound_ = step_ == tensor ? Bound::tensor : step_ == shared ? Bound::shared : step_ == feed ? Bound::feed : Bound::latency;
+    const double longest = std::max({tensor, shared, feed, least});
+    bound_ = longest == tensor ? Bound::tensor : longest == shared ? Bound::shared : longest == feed ? Bound::feed : Bound::latency;
+    step_ = longest * beside({tensor / longest, shared / longest, feed / longest, least / longest}, step_sharpness);
   }
 
   double tensor_clocks() const {
@@ -67,7 +78,8 @@ class Model {
     const double rate = machine_.rate(operand, p_.tf32);
     if (c_.path == Path::vector) return work / (machine_.fma32 / 2);  // half of it converts
     const bool matrix = rate > machine_.fma32;
-    const double share = group ? warpgroup_share : matrix ? warp_share * machine_.warp_percent / 100 : 0.5;
+    const double groups = static_cast<double>(c_.consumers * together_);
+    const double share = group ? (groups > 1 ? warpgroup_share : single_warpgroup_share) : matrix ? warp_share * machine_.warp_percent / 100 : 0.5;
     return padded_work(work) / (rate * share);
   }
 
@@ -100,7 +112,7 @@ class Model {
     // A slot is given back one step late, and the next one is being read; rows read by vectors are on their way in a part of the time.
     const double ahead = c_.path == Path::vector ? vector_in_flight * slot() : std::max(c_.stages - 1.5, 0.5) * slot();
     const double in_flight = static_cast<double>(together_) * ahead;
-    return std::min(feed_bytes, in_flight / machine_.clocks(memory_latency_ns));
+    return std::min(feed_bytes, in_flight / machine_.clocks(latency_ns));
   }
 
   // Clocks in which a tile's result leaves, which its products do not hide, for the tiles of a round.
@@ -108,7 +120,7 @@ class Model {
     const double elements = double(c_.tile_m) * c_.tile_n;
     const double rate = result_staged(p_, c_) ? staged_store_bytes : c_.swapped ? scattered_store_bytes : direct_store_bytes;
     const double read = double(p_.epilogue_bytes) / (double(p_.m) * p_.n) * elements / direct_store_bytes;
-    const double clocks = elements * bytes_c() / rate + read + elements / c_.threads * element_clocks + machine_.clocks(epilogue_ns) / 4;
+    const double clocks = elements * bytes_c() / rate + read + elements / c_.threads * element_clocks + leave_clocks;
     // With two blocks to a multiprocessor one multiplies while the other stores.
     return together_ > 1 ? clocks * static_cast<double>(together_) / 2 : clocks;
   }

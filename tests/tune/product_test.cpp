@@ -108,7 +108,7 @@ TEST(Product, AWaveMoreCostsAWave) {
     return one.nanoseconds;
   };
   const double first = time(132), second = time(264), over = time(133), third = time(396);
-  EXPECT_GT(over, 0.95 * second);
+  EXPECT_GT(over - first, 0.65 * (second - first));
   EXPECT_LT(time(100), 1.02 * first);
   EXPECT_NEAR(third - second, second - first, 0.05 * (second - first));
 }
@@ -120,7 +120,7 @@ TEST(Product, FewTokensReadTheWeightsOnceAndAreBoundByMemory) {
     EXPECT_EQ(all[0].bound, Bound::memory) << m;
     const double bytes = 28672.0 * 4096 * 2;
     EXPECT_GT(all[0].nanoseconds, bytes / machine.memory_gbs);
-    EXPECT_LT(all[0].nanoseconds, bytes / machine.memory_gbs * 1.5) << m;
+    EXPECT_LT(all[0].nanoseconds, bytes / machine.memory_gbs * 1.7) << m;
   }
   EXPECT_EQ(asked(served(1, 4096, 4096))[0].path, Path::vector);
   EXPECT_TRUE(asked(served(64, 28672, 4096))[0].path == Path::warpgroup);
