@@ -91,17 +91,17 @@ tl::ProductChoice from_json(const Json& json) {
   return c;
 }
 
-// Scales of blocks keep two sums for each element, and take tiles as they are: the first candidate of that kind for each
-// doubling of rows.
+// Scales of blocks keep two sums for each element, which three warpgroups have no registers for, and take no swapped tiles: the
+// first candidate that is so for each doubling of rows.
 tl::kernels::GemmPlan plan_of_block_scales(const Request& request) {
-  constexpr uint32_t kMostSums = 80;  // of a thread
+  constexpr uint32_t kMostSums = 64;  // of a thread
   tl::kernels::GemmPlan plan;
   for (int64_t low = 0, high = 64; high <= 16384; low = high + 1, high *= 2) {
     tl::Product p = request.product;
     p.m = high;
     const auto all = tl::recommend_product(p, request.machine, 100000).value();
     const auto taken = std::find_if(all.begin(), all.end(), [](const tl::ProductChoice& c) {
-      return c.path != TILERT_PATH_VECTOR && !c.swapped() && c.tile_m * c.tile_n <= kMostSums * c.threads;
+      return c.path != TILERT_PATH_VECTOR && !c.swapped() && c.consumers <= 2 && c.tile_m * c.tile_n <= kMostSums * c.threads;
     });
     if (taken == all.end()) continue;
     const auto known = std::find(plan.programs.begin(), plan.programs.end(), *taken);
