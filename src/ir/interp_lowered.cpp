@@ -55,6 +55,7 @@ bool Machine::step(const Operation& op, const ir::Call& n, const Lanes& lanes) {
   if (op.arguments.size() != row.arguments.size())
     return fail(fmt::format("{} takes {} arguments, {} are given", row.name, row.arguments.size(), op.arguments.size()),
                 Code::kInternal);
+  if (n.primitive == Primitive::grid_barrier) return meet();
   if (row.kind == "barrier" || row.kind == "commit" || row.kind == "wait") return true;
   switch (n.primitive) {
     case Primitive::warp_sync:
@@ -70,7 +71,6 @@ bool Machine::step(const Operation& op, const ir::Call& n, const Lanes& lanes) {
     case Primitive::wgmma_hold_words:
     case Primitive::setmaxnreg_inc:
     case Primitive::setmaxnreg_dec: return true;
-    case Primitive::grid_barrier: return meet();
     case Primitive::cp_async: return call_cp_async(op, n, 1, lanes);
     case Primitive::cp_async_hinted: return call_cp_async(op, n, 2, lanes);
     case Primitive::load_hinted: return call_move(op, 1, 2, lanes);

@@ -70,7 +70,7 @@ class Inserter {
       } else {
         const Effects effects = effects_of(*s);
         before(effects, state, out);
-        if (is_barrier(*s)) clear(state);  // placed by a lowering that knows whom it concerns
+        if (is_barrier(*s)) met(*s, state);
         apply(effects, state);
         out.push_back(s);
       }
@@ -162,6 +162,16 @@ class Inserter {
     state.reads.clear();
     state.writes.clear();
     state.updates.clear();
+  }
+  // At a barrier that a lowering placed. One of a warpgroup among others orders what only that warpgroup touches.
+  void met(const Stmt& s, State& state) const {
+    const auto& call = std::get<Call>(s.node);
+    const bool all = call.primitive != Primitive::named_barrier || call.args[1].value->as_int() == int64_t{roles_.consumers} * 128;
+    if (all) return clear(state);
+    for (BufferId tile : roles_.staging) {
+      state.reads.erase(tile);
+      state.writes.erase(tile);
+    }
   }
   static bool is_barrier(const Stmt& s) {
     const auto* c = std::get_if<Call>(&s.node);

@@ -321,7 +321,8 @@ Result<bool> CpuLowering::fuse_product_loop(const For& loop, Out& out) {
   }
   CpuIf guarded{inside, {}, {}};
   emit(guarded.then_body, std::move(product));
-  if (seen) TILERT_TRY(lower_plain_for(loop, guarded.else_body));
+  // An operand that is nowhere is zero, and zero times what is not finite is not.
+  if (floats) TILERT_TRY(lower_plain_for(loop, guarded.else_body));
   emit(out, std::move(guarded));
   return true;
 }

@@ -15,6 +15,7 @@ void RoleLowering::store(const Stmt& s, const Copy& copy) {
   const DType dtype = low_.program().buffer(copy.dst.buffer).dtype;
   note_tensor_copy(s, copy.dst.buffer, roles_.maps[map]);
   const BufferId staging = low_.staging_tile(dtype, {copy.src.extents[0], columns});
+  low_.plan().roles.staging.insert(low_.plan().flat.at(staging));
   if (tiles_) {  // the copy of the tile before may still read it
     low_.when(leads_warpgroup(), [&] { low_.call(Primitive::tma_store_wait_read, {text_arg("0")}); });
     low_.call(Primitive::named_barrier, {value_arg(arith::add(arena_, warpgroup(), kWarpgroupBarrier)), value_arg(low_.index(128))});

@@ -179,7 +179,7 @@ class Packer {
     Copy made = c;
     made.src = in_bytes(c.src);
     made.dst = in_bytes(c.dst);
-    if (c.safe) made.safe = in ? arena_.constant(DType::uint8, *safe_byte(c.safe, dtype)) : nullptr;
+    made.safe = in ? arena_.constant(DType::uint8, *safe_byte(c.safe ? c.safe : arena_.number(dtype, 0), dtype)) : nullptr;
     if (!made.valid.empty() && made.valid.back()) made.valid.back() = bytes(made.valid.back(), dtype);
     return make_stmt(std::move(made), s->ordinal, s->location);
   }
