@@ -190,6 +190,21 @@ TEST(Plan, TheSameQuestionHasTheSamePlan) {
   }
 }
 
+TEST(Plan, ScalesOfBlocksGetTilesWithRoomForTwoSums) {
+  tl::Product p = served(4096, 7168);
+  p.a = p.b = tl::e4m3;
+  const auto plan = kernels::plan_scaled_gemm(p).value();
+  EXPECT_LE(plan.ranges.size(), 16u);
+  EXPECT_EQ(plan.ranges.front().low, 0);
+  for (const tl::ProductChoice& c : plan.programs) {
+    EXPECT_FALSE(c.swapped());
+    EXPECT_LE(2 * c.tile_m * c.tile_n, 160 * c.threads) << text_of(c);
+    const auto program = kernels::try_scaled_gemm(p, c);
+    ASSERT_TRUE(program) << program.error().text();
+    EXPECT_EQ(configuration(*program, "sm_90a")["products"][0]["tile"], (json{c.tile_m, c.tile_n, kernels::kScaleBlock})) << text_of(c);
+  }
+}
+
 TEST(Plan, OneKernelServesACpu) {
   tl::Machine cpu;
   cpu.target = "cpu";

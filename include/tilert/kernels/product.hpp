@@ -10,9 +10,13 @@
 
 namespace tl::kernels {
 
+namespace detail {
+inline bool is_cpu(const Machine& machine) { return machine.target.compare(0, 3, "cpu") == 0; }
+}  // namespace detail
+
 // The choice for a product on a machine: the cost model's first, for CPUs a tile that serves them all.
 inline Result<ProductChoice> choose(const Product& product, const Machine& machine = {}) {
-  if (machine.target.compare(0, 3, "cpu") == 0) {
+  if (detail::is_cpu(machine)) {
     ProductChoice c;
     c.path = TILERT_PATH_WARP;
     c.tile_m = c.tile_n = c.tile_k = 64;
