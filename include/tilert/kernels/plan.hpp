@@ -62,7 +62,7 @@ inline std::vector<PricedChoice> price(const std::vector<std::vector<ProductChoi
 
 // The cheapest cut of the priced numbers into at most kMostRanges ranges with one choice each.
 inline GemmPlan cut(const std::vector<PricedChoice>& choices) {
-  constexpr double kRange = 0.002;  // a range more must be worth that
+  constexpr double kRange = 0.005;  // a range more must be worth that
   struct Cut {
     double cost = 1e30;
     size_t from = 0, choice = 0;

@@ -33,16 +33,16 @@ Result<Program> try_scaled_gemm(const Product& p, ProductChoice c, E epilogue = 
   detail::declare(epilogue, b, M, N);
   const int64_t m = c.tile_m, n = c.tile_n;
   b.grid({ceildiv(N, n), ceildiv(M, m)}, detail::hints_of(c), [&](const Index& x, const Index& y) {
-    const Tile a = b.shared(p.a, {m, kScaleBlock}), w = b.shared(p.b, {n, kScaleBlock}), scales = b.shared(f32, {m});
+    const Tile a = b.shared(p.a, {m, kScaleBlock}), w = b.shared(p.b, {n, kScaleBlock}), scales = b.shared(f32, {1, m});
     const Tile part = b.fragment(f32, {m, n}), total = b.fragment(f32, {m, n});
     b.clear(total);
     b.pipelined(ceildiv(K, kScaleBlock), stages(c.stages), [&](const Index& k) {
       b.copy(A(y * m, k * kScaleBlock), a);
       b.copy(B(x * n, k * kScaleBlock), w);
-      b.copy(a_scale(k, y * m).size({1, m}), scales);
+      b.copy(a_scale(k, y * m), scales);
       b.gemm(a, w, part, trans_b | overwrite);
       b.parallel({m, n}, [&](const Index& i, const Index& j) {
-        total(i, j) = fma(part(i, j), scales(i) * b_scale((x * n + j) / kScaleBlock, k), total(i, j));
+        total(i, j) = fma(part(i, j), scales(0, i) * b_scale((x * n + j) / kScaleBlock, k), total(i, j));
       });
     });
     const Tile out = detail::finish(b, p, c, total, epilogue, y * m, x * n);
