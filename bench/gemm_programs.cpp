@@ -1,11 +1,10 @@
-// The programs of tl::kernels for gpu/bench_gemm.py: JSON requests in, one a line, an answer to each on a line. No device is
-// needed; what is asked depends on the target and device class that the request names.
+// The programs of tl::kernels for gpu/bench_gemm.py: JSON requests in, one a line, an answer to each on a line. No
+// device is needed; what is asked depends on the target and device class that the request names.
 //
-//   {"do": "plan", "kind": "bf16", "n": 4096, "k": 4096}            which program serves which M: plan_gemm
-//   {"do": "candidates", ..., "m": 256}                             choices of the cost model, the fastest as predicted first
-//   {"do": "program", ..., "choice": {...}}                         the program of any choice
+//   {"do": "plan", "kind": "bf16", "n": 4096, "k": 4096}     which program serves which M: plan_gemm
+//   {"do": "candidates", ..., "m": 256}                      the cost model's choices, best first
+//   {"do": "program", ..., "choice": {...}}                  the program of any choice
 // Also "lead" (added to each leading dimension), "target" and "device_class" [multiprocessors, shared bytes, L2 bytes].
-#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -26,7 +25,9 @@ struct TensorScales {
     a = builder.input("a_scale", tl::f32, {1});
     b = builder.input("b_scale", tl::f32, {1});
   }
-  tl::Expr operator()(const tl::Expr& value, const tl::Index&, const tl::Index&) const { return value * (tl::Expr(a(0)) * tl::Expr(b(0))); }
+  tl::Expr operator()(const tl::Expr& value, const tl::Index&, const tl::Index&) const {
+    return value * (tl::Expr(a(0)) * tl::Expr(b(0)));
+  }
 };
 
 struct Kind {
@@ -34,9 +35,10 @@ struct Kind {
   tl::DType operand, result;
   bool tensor_scales, block_scales, tf32;
 };
-constexpr Kind kKinds[] = {{"bf16", tl::bf16, tl::bf16, false, false, false}, {"f16", tl::f16, tl::f16, false, false, false},
-                           {"e4m3", tl::e4m3, tl::bf16, true, false, false},  {"e4m3b", tl::e4m3, tl::bf16, false, true, false},
-                           {"i8", tl::i8, tl::i32, false, false, false},      {"tf32", tl::f32, tl::f32, false, false, true}};
+constexpr Kind kKinds[] = {
+    {"bf16", tl::bf16, tl::bf16, false, false, false}, {"f16", tl::f16, tl::f16, false, false, false},
+    {"e4m3", tl::e4m3, tl::bf16, true, false, false},  {"e4m3b", tl::e4m3, tl::bf16, false, true, false},
+    {"i8", tl::i8, tl::i32, false, false, false},      {"tf32", tl::f32, tl::f32, false, false, true}};
 
 // A request, read.
 struct Request {
@@ -77,9 +79,11 @@ struct Request {
 };
 
 Json to_json(const tl::ProductChoice& c) {
-  return {{"path", c.path}, {"m", c.tile_m}, {"n", c.tile_n}, {"k", c.tile_k}, {"consumers", c.consumers}, {"threads", c.threads},
-          {"stages", c.stages}, {"cluster", c.cluster}, {"split_k", c.split_k}, {"raster", c.raster}, {"swapped", c.swapped()},
-          {"persistent", c.persistent()}, {"bound", c.bound}, {"predicted", c.predicted}};
+  return {
+      {"path", c.path},           {"m", c.tile_m},           {"n", c.tile_n},          {"k", c.tile_k},
+      {"consumers", c.consumers}, {"threads", c.threads},    {"stages", c.stages},     {"cluster", c.cluster},
+      {"split_k", c.split_k},     {"raster", c.raster},      {"swapped", c.swapped()}, {"persistent", c.persistent()},
+      {"bound", c.bound},         {"predicted", c.predicted}};
 }
 
 tl::ProductChoice from_json(const Json& json) {
@@ -87,35 +91,20 @@ tl::ProductChoice from_json(const Json& json) {
   c.path = json.at("path"), c.tile_m = json.at("m"), c.tile_n = json.at("n"), c.tile_k = json.at("k");
   c.consumers = json.at("consumers"), c.threads = json.at("threads"), c.stages = json.at("stages");
   c.cluster = json.at("cluster"), c.split_k = json.at("split_k"), c.raster = json.at("raster");
-  c.flags = (json.at("swapped") ? uint32_t{TILERT_CHOICE_SWAPPED} : 0) | (json.at("persistent") ? uint32_t{TILERT_CHOICE_PERSISTENT} : 0);
+  c.flags = (json.at("swapped") ? uint32_t{TILERT_CHOICE_SWAPPED} : 0) |
+            (json.at("persistent") ? uint32_t{TILERT_CHOICE_PERSISTENT} : 0);
   return c;
 }
 
-// Scales of blocks keep two sums for each element, which three warpgroups have no registers for, and take no swapped tiles: the
-// first candidate that is so for each doubling of rows.
-tl::kernels::GemmPlan plan_of_block_scales(const Request& request) {
-  constexpr uint32_t kMostSums = 64;  // of a thread
-  tl::kernels::GemmPlan plan;
-  for (int64_t low = 0, high = 64; high <= 16384; low = high + 1, high *= 2) {
-    tl::Product p = request.product;
-    p.m = high;
-    const auto all = tl::recommend_product(p, request.machine, 100000).value();
-    const auto taken = std::find_if(all.begin(), all.end(), [](const tl::ProductChoice& c) {
-      return c.path != TILERT_PATH_VECTOR && !c.swapped() && c.consumers <= 2 && c.tile_m * c.tile_n <= kMostSums * c.threads;
-    });
-    if (taken == all.end()) continue;
-    const auto known = std::find(plan.programs.begin(), plan.programs.end(), *taken);
-    plan.ranges.push_back({low, high, static_cast<size_t>(known - plan.programs.begin())});
-    if (known == plan.programs.end()) plan.programs.push_back(*taken);
-  }
-  return plan;
-}
-
 Json plan(const Request& request) {
-  const tl::kernels::GemmPlan plan = request.block_scales ? plan_of_block_scales(request) : tl::kernels::plan_gemm(request.product, request.machine).value();
+  const tl::kernels::GemmPlan plan =
+      (request.block_scales ? tl::kernels::plan_scaled_gemm(request.product, request.machine)
+                            : tl::kernels::plan_gemm(request.product, request.machine))
+          .value();
   Json ranges = Json::array(), programs = Json::array();
   for (const auto& range : plan.ranges) ranges.push_back({range.low, range.high, range.program});
-  for (const auto& choice : plan.programs) programs.push_back({{"choice", to_json(choice)}, {"text", request.text(choice)}});
+  for (const auto& choice : plan.programs)
+    programs.push_back({{"choice", to_json(choice)}, {"text", request.text(choice)}});
   return {{"ranges", ranges}, {"programs", programs}};
 }
 
@@ -125,7 +114,8 @@ Json answer(const Json& json) {
   if (what == "plan") return plan(request);
   if (what == "program") return {{"text", request.text(from_json(json.at("choice")))}};
   Json choices = Json::array();
-  for (const auto& choice : tl::recommend_product(request.product, request.machine, json.value("most", 100000u)).value())
+  for (const auto& choice :
+       tl::recommend_product(request.product, request.machine, json.value("most", 100000u)).value())
     choices.push_back(to_json(choice));
   return {{"choices", choices}};
 }
