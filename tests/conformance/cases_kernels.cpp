@@ -131,14 +131,15 @@ Scenario grouped(const Values& v) {
   const tl::ProductChoice choice = form_of(v["form"]);
   const auto form = masked ? kernels::GroupForm::masked : kernels::GroupForm::contiguous;
   Scenario s;
-  s.programs.push_back(v["scaled"] ? kernels::try_grouped_gemm(p, choice, form, kGroups, kernels::row_scale()) : kernels::try_grouped_gemm(p, choice, form, kGroups));
+  s.programs.push_back(v["scaled"] ? kernels::try_grouped_gemm(p, choice, form, kGroups, kernels::chain(kernels::row_scale(), kernels::group_bias(tl::bf16, kGroups)))
+                                   : kernels::try_grouped_gemm(p, choice, form, kGroups));
   for (const int64_t which : {0, 1, 2, 3}) {
     const std::vector<int64_t> sizes = group_sizes(which);
     const int64_t m = masked ? kPerGroup : kRows, rows = masked ? kGroups * m : m, tile = choice.tile_m;
     const int64_t slots = kernels::grouped_tiles(form, kGroups, m, choice);
     const Matrix a = matrix(p.a, rows, p.k, false, 0, 1);
     const Matrix b = matrix(p.b, p.trans_b ? kGroups * p.n : kGroups * p.k, p.trans_b ? p.k : p.n, false, 0, 2);
-    const Reals scale = whole(rows, -2, 2, 3);
+    const Reals scale = whole(rows, -2, 2, 3), bias = whole(kGroups * p.n, -9, 9, 4);
     std::vector<Want> want = untouched(rows * p.n), table = untouched(slots * 3);
     Reals given = masked ? Reals() : Reals{0};
     int64_t first = 0, slot = 0;
@@ -148,7 +149,7 @@ Scenario grouped(const Values& v) {
         for (int64_t j = 0; j < p.n; ++j) {
           Real value = 0;
           for (int64_t e = 0; e < p.k; ++e) value += a.at(first + r, e) * (p.trans_b ? b.at(g * p.n + j, e) : b.at(g * p.k + e, j));
-          want[(first + r) * p.n + j] = {v["scaled"] ? value * scale[first + r] : value};
+          want[(first + r) * p.n + j] = {v["scaled"] ? value * scale[first + r] + bias[g * p.n + j] : value};
         }
       for (int64_t r = 0; r < sizes[g]; r += tile, ++slot) {
         const int64_t entry[] = {g, first + r, first + sizes[g]};
@@ -162,7 +163,7 @@ Scenario grouped(const Values& v) {
     if (masked && v["scaled"]) dims.push_back(rows);
     s.launch(dims).input(p.a, a.data).input(p.b, b.data).output(tl::f32, want).input(tl::i32, given).inout(tl::i32, Reals(slots * 3, -9), table)
         .inout(tl::i32, {-9}, exactly({static_cast<Real>(slot * columns)}));
-    if (v["scaled"]) s.launches.back().input(tl::f32, scale);
+    if (v["scaled"]) s.launches.back().input(tl::f32, scale).input(tl::bf16, bias);
   }
   return s;
 }

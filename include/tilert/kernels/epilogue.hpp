@@ -2,7 +2,8 @@
 //
 // An epilogue is anything that can be called with (value, row, column) and returns the new value. One that needs parameters
 // has besides a member declare(Builder &, rows, columns), called once, after A, B and C were declared. The value is f32 (f64 of
-// f64 products), whatever the result's type is. chain(a, b, c) applies one after the other.
+// f64 products), whatever the result's type is. chain(a, b, c) applies one after the other. One that can be called with (value,
+// row, column, group) is called so in products of groups; in others the group is 0.
 #ifndef TILERT_KERNELS_EPILOGUE_HPP_
 #define TILERT_KERNELS_EPILOGUE_HPP_
 
@@ -49,6 +50,20 @@ inline Operand residual(DType dtype, const char* name = "residual") { return {Op
 inline Operand row_scale(DType dtype = f32, const char* name = "row_scale") { return {Operand::Along::row, true, dtype, name}; }
 inline Operand column_scale(DType dtype = f32, const char* name = "column_scale") { return {Operand::Along::column, true, dtype, name}; }
 
+// A row of values for each group, added: the biases of experts.
+struct GroupBias {
+  DType dtype;
+  int64_t groups;
+  const char* name;
+  Tile values{};
+  void declare(Builder& b, const Expr&, const Expr& columns) { values = b.input(name, dtype, {groups, columns}); }
+  Expr operator()(const Expr& value, const Index&, const Index& column, const Index& group) const {
+    const Expr element = values(group, column);
+    return value + (dtype == f32 ? element : cast(f32, element));
+  }
+};
+inline GroupBias group_bias(DType dtype, int64_t groups, const char* name = "group_bias") { return {dtype, groups, name}; }
+
 // Activations.
 struct Relu {
   Expr operator()(const Expr& v, const Index&, const Index&) const { return max(v, 0.f); }
@@ -81,14 +96,20 @@ void declare(E& epilogue, Builder& b, const Expr& rows, const Expr& columns) {
   if constexpr (declares<E>::value) epilogue.declare(b, rows, columns);
 }
 
+template <class E>
+Expr apply(const E& epilogue, const Expr& value, const Index& row, const Index& column, const Index& group) {
+  if constexpr (std::is_invocable_v<const E&, const Expr&, const Index&, const Index&, const Index&>) return epilogue(value, row, column, group);
+  else return epilogue(value, row, column);
+}
+
 template <class... E>
 struct Chain {
   std::tuple<E...> parts;
   void declare(Builder& b, const Expr& rows, const Expr& columns) {
     std::apply([&](auto&... part) { (detail::declare(part, b, rows, columns), ...); }, parts);
   }
-  Expr operator()(Expr value, const Index& row, const Index& column) const {
-    std::apply([&](const auto&... part) { ((value = part(value, row, column)), ...); }, parts);
+  Expr operator()(Expr value, const Index& row, const Index& column, const Index& group) const {
+    std::apply([&](const auto&... part) { ((value = detail::apply(part, value, row, column, group)), ...); }, parts);
     return value;
   }
 };

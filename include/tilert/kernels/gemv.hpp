@@ -40,7 +40,7 @@ Result<Program> try_gemv(const Product& p, const ProductChoice& c, E epilogue = 
     });
     for (int64_t i = 0; i < m; ++i) {
       const Tile& out = sums[static_cast<size_t>(i)];
-      b.parallel({n}, [&](const Index& r) { out(r) = epilogue(Expr(out(r)), y * m + i, x * n + r); });
+      b.parallel({n}, [&](const Index& r) { out(r) = detail::apply(epilogue, Expr(out(r)), y * m + i, x * n + r, 0); });
       b.copy(out, C(y * m + i, x * n).size({1, n}));
     }
   });

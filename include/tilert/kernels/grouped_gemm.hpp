@@ -101,7 +101,7 @@ Result<Program> try_grouped_gemm(const Product& p, const ProductChoice& c, Group
           if (p.trans_b) b.copy(B(group * N + x * n, k), w);
           else b.copy(B(group, k, x * n).size({1, depth, n}), w);
         });
-    const Tile out = detail::finish(b, p, c, sum, epilogue, row, x * n);
+    const Tile out = detail::finish(b, p, c, sum, epilogue, row, x * n, group);
     if (c.swapped()) b.copy(out, b.transposed(C)(x * n, row), CopyOptions().valid({N, end}));
     else b.copy(out, C(row, x * n), CopyOptions().valid({end, N}));
   });

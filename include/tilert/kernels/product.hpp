@@ -95,14 +95,15 @@ Tile multiply(Builder& b, const Product& p, const ProductChoice& c, const Expr& 
 
 // The epilogue over a tile of sums whose first element is C's (row, column); the tile to store.
 template <class E>
-Tile finish(Builder& b, const Product& p, const ProductChoice& c, const Tile& sum, const E& epilogue, const Index& row, const Index& column) {
+Tile finish(Builder& b, const Product& p, const ProductChoice& c, const Tile& sum, const E& epilogue, const Index& row, const Index& column,
+            const Index& group = 0) {
   const int64_t m = c.tile_m, n = c.tile_n;
   const DType work = work_type<E>(p), from = sum_type(p);
   if (std::is_same<E, Plain>::value && work == from) return sum;
   const Tile out = work == from ? sum : c.swapped() ? b.fragment(work, {n, m}) : b.fragment(work, {m, n});
   const auto value = [&](const Index& i, const Index& j) { return work == from ? Expr(sum(i, j)) : cast(work, sum(i, j)); };
-  if (c.swapped()) b.parallel({n, m}, [&](const Index& j, const Index& i) { out(j, i) = epilogue(value(j, i), row + i, column + j); });
-  else b.parallel({m, n}, [&](const Index& i, const Index& j) { out(i, j) = epilogue(value(i, j), row + i, column + j); });
+  if (c.swapped()) b.parallel({n, m}, [&](const Index& j, const Index& i) { out(j, i) = apply(epilogue, value(j, i), row + i, column + j, group); });
+  else b.parallel({m, n}, [&](const Index& i, const Index& j) { out(i, j) = apply(epilogue, value(i, j), row + i, column + j, group); });
   return out;
 }
 
