@@ -117,6 +117,36 @@ TL_DEV void tl_load_hinted(T (&dst)[N], const T* src) {
   *reinterpret_cast<V*>(dst) = v;
 }
 
+//@ tl_saturate_index
+// The nearest value of 32 bits. The compiler sees no 64-bit comparison behind it that it could compare with instead.
+TL_DEV void tl_saturate_index(int (&dst)[1], tl_i64 x) { asm("cvt.sat.s32.s64 %0, %1;" : "=r"(dst[0]) : "l"(x)); }
+
+//@ tl_load_inside
+// N elements of 1 to 16 bytes together from global memory, aligned to their size, or zeros. One predicated load: of branches the
+// compiler keeps more values at a time than registers are left beside a product's.
+template <int N, class T>
+TL_DEV void tl_load_inside(T (&dst)[N], const T* src, bool inside) {
+  constexpr int bytes = N * static_cast<int>(sizeof(T));
+  typedef typename tl_bytes<bytes>::type V;
+  V v;
+  if constexpr (bytes == 16)
+    asm volatile("{\n.reg .pred tl_in;\nsetp.ne.b32 tl_in, %5, 0;\nmov.b32 %0, 0;\nmov.b32 %1, 0;\nmov.b32 %2, 0;\nmov.b32 %3, 0;\n"
+                 "@tl_in ld.global.v4.u32 {%0, %1, %2, %3}, [%4];\n}"
+                 : "=&r"(v.x), "=&r"(v.y), "=&r"(v.z), "=&r"(v.w) : "l"(src), "r"(static_cast<int>(inside)) : "memory");
+  else if constexpr (bytes == 8)
+    asm volatile("{\n.reg .pred tl_in;\nsetp.ne.b32 tl_in, %3, 0;\nmov.b32 %0, 0;\nmov.b32 %1, 0;\n@tl_in ld.global.v2.u32 {%0, %1}, [%2];\n}"
+                 : "=&r"(v.x), "=&r"(v.y) : "l"(src), "r"(static_cast<int>(inside)) : "memory");
+  else if constexpr (bytes == 4)
+    asm volatile("{\n.reg .pred tl_in;\nsetp.ne.b32 tl_in, %2, 0;\nmov.b32 %0, 0;\n@tl_in ld.global.u32 %0, [%1];\n}"
+                 : "=&r"(v) : "l"(src), "r"(static_cast<int>(inside)) : "memory");
+  else if constexpr (bytes == 2)
+    asm volatile("{\n.reg .pred tl_in;\nsetp.ne.b32 tl_in, %2, 0;\nmov.b16 %0, 0;\n@tl_in ld.global.u16 %0, [%1];\n}"
+                 : "=&h"(v) : "l"(src), "r"(static_cast<int>(inside)) : "memory");
+  else
+    v = inside ? *reinterpret_cast<const V*>(src) : V{};
+  *reinterpret_cast<V*>(dst) = v;
+}
+
 //@ tl_store_hinted
 template <int E, int N, class T>
 TL_DEV void tl_store_hinted(T* dst, const T (&src)[N]) {

@@ -53,6 +53,8 @@ class ElementWise {
   ir::Expr bounds_condition(const ir::Access& access, const std::vector<ir::Expr>& indices);
   ir::Expr safe_value(const ir::Access& access);
   void move_vector(ir::Access dst, ir::Access src);
+  ir::Expr below(ir::Expr index, ir::Expr end);
+  bool loads_inside(const ir::Access& access, ir::Expr safe) const;
   void load_vectors();
   void store_vectors();
   void block(const ir::Block& body);

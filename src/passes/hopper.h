@@ -65,9 +65,11 @@ class RoleLowering {
   void multiply(const ir::Stmt& s, const ir::Gemm& gemm, ir::Expr slot);
 
   // ---- stores (hopper_store.cpp) ----
-  // Registers to swizzled shared memory, then each warpgroup's rows to global memory, 64 columns a box.
-  void store(const ir::Stmt& s, const ir::Copy& copy);
-  void fill_staging(const ir::Copy& copy, ir::BufferId staging, DType dtype, int64_t rows, int64_t columns);
+  bool lies_as_sums(ir::BufferId fragment) const;
+  void meet_warpgroup();
+  Status store(const ir::Stmt& s, const ir::Copy& copy);
+  Status fill_staging(const ir::Stmt& s, const ir::Copy& copy, ir::BufferId staging, int64_t rows);
+  void fill_by_matrices(const ir::Copy& copy, ir::BufferId staging, int64_t rows, bool casts);
 
   Lower& low_;
   ir::Arena& arena_;

@@ -189,8 +189,8 @@ Status RoleLowering::consume_tile() {
       continue;
     } else if (const auto* a = std::get_if<Alloc>(&s->node); a && low_.program().buffer(a->buffer).scope == Scope::shared) {
       continue;
-    } else if (roles_.stores.count(s->ordinal) && std::holds_alternative<Copy>(s->node)) {
-      store(*s, std::get<Copy>(s->node));
+    } else if (const auto* copy = std::get_if<Copy>(&s->node); copy && roles_.stores.count(s->ordinal) && lies_as_sums(copy->src.buffer)) {
+      TILERT_TRY(store(*s, *copy));
     } else {
       TILERT_TRY(low_.statement(s));
     }

@@ -1,43 +1,79 @@
 // Results of consumers through a staging tile and the tensor copy engine.
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "passes/element_wise.h"
 #include "passes/hopper.h"
+#include "passes/layouts.h"
 #include "passes/roles.h"
+#include "passes/select.h"
 
 namespace tilert::passes {
 
 using namespace ir;
 
-// Registers to swizzled shared memory, then each warpgroup's rows to global memory, 64 columns a box.
-void RoleLowering::store(const Stmt& s, const Copy& copy) {
-  const size_t map = roles_.stores.at(s.ordinal);
-  const int64_t rows = roles_.maps[map].box[1], columns = copy.src.extents[1];
+// Whether a fragment's elements are where those of a product are: each warpgroup's rows with itself.
+bool RoleLowering::lies_as_sums(BufferId fragment) const {
+  const auto found = low_.plan().fragments.find(fragment);
+  if (found == low_.plan().fragments.end() || low_.plan().partial.count(fragment)) return false;
+  const auto& gemms = low_.plan().gemms;
+  return std::any_of(gemms.begin(), gemms.end(), [&](const auto& g) {
+    return g.second.path == GemmPlan::Path::wgmma && gemm_accumulator_map(g.second, low_.plan().threads) == found->second;
+  });
+}
+
+void RoleLowering::meet_warpgroup() {
+  low_.call(Primitive::named_barrier, {value_arg(arith::add(arena_, warpgroup(), kWarpgroupBarrier)), value_arg(low_.index(128))});
+}
+
+// Registers to swizzled shared memory, then each warpgroup's rows to global memory, a span of columns a box.
+Status RoleLowering::store(const Stmt& s, const Copy& copy) {
+  const TensorMapPlan& map = roles_.maps[roles_.stores.at(s.ordinal)];
+  const int64_t rows = map.box[1], columns = copy.src.extents[1];
   const DType dtype = low_.program().buffer(copy.dst.buffer).dtype;
-  note_tensor_copy(s, copy.dst.buffer, roles_.maps[map]);
-  const BufferId staging = low_.staging_tile(dtype, {copy.src.extents[0], columns});
-  low_.plan().roles.staging.insert(low_.plan().flat.at(staging));
+  const BufferId staging = low_.staging_tile(dtype, {copy.src.extents[0], columns}, map.swizzle);
   if (tiles_) {  // the copy of the tile before may still read it
     low_.when(leads_warpgroup(), [&] { low_.call(Primitive::tma_store_wait_read, {text_arg("0")}); });
-    low_.call(Primitive::named_barrier, {value_arg(arith::add(arena_, warpgroup(), kWarpgroupBarrier)), value_arg(low_.index(128))});
+    meet_warpgroup();
   }
-  low_.group(fmt::format("{}: copy, to its staging", s.ordinal), [&] { fill_staging(copy, staging, dtype, rows, columns); });
+  TILERT_TRY(fill_staging(s, copy, staging, rows));
   low_.call(Primitive::proxy_fence, {});
-  low_.call(Primitive::named_barrier, {value_arg(arith::add(arena_, warpgroup(), kWarpgroupBarrier)), value_arg(low_.index(128))});
+  meet_warpgroup();
   low_.group(fmt::format("{}: copy, out", s.ordinal), [&] {
     low_.when(leads_warpgroup(), [&] {
       const Expr row = arith::mul(arena_, warpgroup(), rows);
-      for (int64_t column = 0; column < columns; column += 64)
+      for (int64_t column = 0; column < columns; column += map.box[0])
         low_.call(Primitive::tma_store_2d,
-                  {text_arg(fmt::format("map{}", map)), address_arg(low_.shared_access(staging, {row, low_.index(column)})),
+                  {text_arg(fmt::format("map{}", roles_.stores.at(s.ordinal))), address_arg(low_.shared_access(staging, {row, low_.index(column)})),
                    value_arg(low_.simplify(arith::add(arena_, copy.dst.offsets[1], column))),
                    value_arg(low_.simplify(arith::add(arena_, copy.dst.offsets[0], row)))});
       low_.call(Primitive::tma_store_commit, {});
     });
   });
+  note_tensor_copy(s, copy.dst.buffer, map);
+  return {};
 }
 
-void RoleLowering::fill_staging(const Copy& copy, BufferId staging, DType dtype, int64_t rows, int64_t columns) {
+// 16-bit elements by matrices of 8x8, where the tile is made of 16 columns of whole instructions; others in pairs.
+Status RoleLowering::fill_staging(const Stmt& s, const Copy& copy, BufferId staging, int64_t rows) {
+  const DType from = low_.program().buffer(copy.src.buffer).dtype, to = low_.program().buffer(staging).dtype;
+  const int64_t columns = copy.src.extents[1];
+  const std::string comment = fmt::format("{}: copy, to its staging", s.ordinal);
+  const bool casts = from == DType::f32 && (to == DType::bf16 || to == DType::f16);
+  if ((casts || (from == to && dtype_bytes(to) == 2)) && rows % 64 == 0 && columns % 16 == 0) {
+    low_.group(comment, [&] { fill_by_matrices(copy, staging, rows, casts); });
+    return {};
+  }
+  Copy in = copy;
+  in.dst = {staging, {low_.index(0), low_.index(0)}, copy.src.extents};
+  return ElementWise(low_, copy_loop(low_.program(), in).loop, low_.fragment_map(copy.src.buffer), comment, {}).run();
+}
+
+void RoleLowering::fill_by_matrices(const Copy& copy, BufferId staging, int64_t rows, bool casts) {
   const BufferId regs = low_.fragment_registers(copy.src.buffer), packed = low_.registers(DType::uint32, 4, "packed");
+  const DType dtype = low_.program().buffer(staging).dtype;
+  const int64_t columns = copy.src.extents[1];
   const Expr lane = arith::mod(arena_, low_.thread(), 32);
   const Expr warp = arith::mod(arena_, arith::floordiv(arena_, low_.thread(), 32), 4);
   const Expr first = low_.let_preamble(
@@ -45,23 +81,26 @@ void RoleLowering::fill_staging(const Copy& copy, BufferId staging, DType dtype,
   const Expr half = low_.let_preamble(arith::mul(arena_, arith::floordiv(arena_, lane, 16), 8), "half");
   low_.unrolled(rows / 64, [&](Expr im) {
     low_.unrolled(columns / 16, [&](Expr j) {
-      const Expr reg = arith::add(arena_, arith::mul(arena_, j, 8), arith::mul(arena_, im, columns / 2));
-      low_.call(Primitive::cast_pack, {text_arg(dtype == DType::bf16 ? "tl_bf16" : "tl_f16"), registers_arg(packed, low_.index(0), 4), registers_arg(regs, reg, 8)});
+      const CallArg words = registers_arg(packed, low_.index(0), 4);
+      const CallArg elements = registers_arg(regs, arith::add(arena_, arith::mul(arena_, j, 8), arith::mul(arena_, im, columns / 2)), 8);
+      if (casts) low_.call(Primitive::cast_pack, {text_arg(dtype == DType::bf16 ? "tl_bf16" : "tl_f16"), words, elements});
+      else low_.call(Primitive::pack_regs, {words, elements});
       const Access to = low_.shared_access(staging, {arith::add(arena_, first, arith::mul(arena_, im, 64)), arith::add(arena_, arith::mul(arena_, j, 16), half)});
-      low_.call(Primitive::stmatrix_x4, {address_arg(to), registers_arg(packed, low_.index(0), 4)});
+      low_.call(Primitive::stmatrix_x4, {address_arg(to), words});
     });
   });
 }
 
-BufferId Lower::staging_tile(DType dtype, const std::vector<int64_t>& shape) {
+BufferId Lower::staging_tile(DType dtype, const std::vector<int64_t>& shape, int64_t span) {
   Buffer b;
   b.name = "staging";
   b.dtype = dtype;
   b.scope = Scope::shared;
   for (int64_t extent : shape) b.shape.push_back(index(extent));
   const BufferId id = program().add_buffer(std::move(b));
-  plan_.shared.emplace(id, *swizzled_map(shape, dtype_bytes(dtype), 128));
+  plan_.shared.emplace(id, *swizzled_map(shape, dtype_bytes(dtype), span));
   declare_shared(id);
+  plan_.roles.staging.insert(plan_.flat.at(id));
   return id;
 }
 

@@ -247,7 +247,7 @@ Access Lower::global_access(BufferId tensor, const std::vector<Expr>& indices) {
   return Access{tensor, {simplify(offset)}};
 }
 
-Expr Lower::inside(BufferId tensor, const std::vector<Expr>& indices, const std::vector<Expr>& valid) {
+Expr Lower::inside(BufferId tensor, const std::vector<Expr>& indices, const std::vector<Expr>& valid, const Comparison& below) {
   const Buffer& b = program().buffer(tensor);
   Expr condition = nullptr;
   for (size_t d = 0; d < indices.size(); ++d) {
@@ -258,8 +258,8 @@ Expr Lower::inside(BufferId tensor, const std::vector<Expr>& indices, const std:
     const Expr least = arith::le(arena(), index(0), indices[d]);
     if (!proves(least)) condition = arith::logical_and(arena(), condition, least);
     const Expr bound = d < valid.size() && valid[d] ? arith::min(arena(), valid[d], b.shape[d]) : b.shape[d];
-    const Expr below = simplify(arith::lt(arena(), indices[d], bound));
-    if (!(below->is_constant() && below->bits)) condition = arith::logical_and(arena(), condition, below);
+    const Expr plain = simplify(arith::lt(arena(), indices[d], bound));
+    if (!(plain->is_constant() && plain->bits)) condition = arith::logical_and(arena(), condition, below ? below(indices[d], bound) : plain);
   }
   return condition;
 }

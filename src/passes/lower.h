@@ -84,7 +84,9 @@ class Lower {
   ir::Access packed_access(ir::BufferId tile, const std::vector<ir::Expr>& coordinates, bool staged);
   ir::Access global_access(ir::BufferId tensor, const std::vector<ir::Expr>& indices);
   // Null when the indices are proved to be inside the tensor (and below `valid`, where given).
-  ir::Expr inside(ir::BufferId tensor, const std::vector<ir::Expr>& indices, const std::vector<ir::Expr>& valid);
+  // `below` says how an index is compared with its end, where not plainly.
+  using Comparison = std::function<ir::Expr(ir::Expr index, ir::Expr end)>;
+  ir::Expr inside(ir::BufferId tensor, const std::vector<ir::Expr>& indices, const std::vector<ir::Expr>& valid, const Comparison& below = {});
 
   // A global, shared, scalar or local element as a flat access.
   ir::Access memory_access(ir::BufferId buffer, const std::vector<ir::Expr>& indices);
@@ -105,8 +107,8 @@ class Lower {
   std::string comment(const char* what) const;
 
   void declare_shared(ir::BufferId tile);  // the flat buffer of a tile, with its ring
-  // A tile with the 128-byte swizzle, for copies out by the tensor copy engine.
-  ir::BufferId staging_tile(DType dtype, const std::vector<int64_t>& shape);
+  // A tile of swizzled rows of `span` bytes, for copies out by the tensor copy engine.
+  ir::BufferId staging_tile(DType dtype, const std::vector<int64_t>& shape, int64_t span);
 
   // --- operations ---
   Status statement(const ir::StmtPtr& s);

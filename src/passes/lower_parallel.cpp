@@ -240,34 +240,14 @@ std::vector<Expr> ElementWise::values(const std::vector<Expr>& exprs) {
 
 Expr ElementWise::bounds_condition(const Access& access, const std::vector<Expr>& indices) {
   if (low_.program().buffer(access.buffer).scope != Scope::global) return nullptr;
-  return low_.inside(access.buffer, indices, access.buffer == bounds_.buffer ? values(bounds_.valid) : std::vector<Expr>{});
+  const auto& valid = access.buffer == bounds_.buffer ? values(bounds_.valid) : std::vector<Expr>{};
+  if (!low_.plan().roles.on) return low_.inside(access.buffer, indices, valid);
+  return low_.inside(access.buffer, indices, valid, [&](Expr index, Expr end) { return below(index, end); });
 }
 
 Expr ElementWise::safe_value(const Access& access) {
   const DType dtype = low_.program().buffer(access.buffer).dtype;
   return access.buffer == bounds_.buffer && bounds_.safe ? bounds_.safe : low_.arena().number(dtype, 0);
-}
-
-void ElementWise::load_vectors() {
-  read_early();
-  for (auto& [stmt, box] : vectors_) {
-    const auto* let = std::get_if<Let>(&stmt->node);
-    const Access& access = *moved(*stmt);
-    box = low_.registers(low_.program().buffer(access.buffer).dtype, vector_, "vector");
-    if (!let) continue;
-    const auto indices = values(access.indices);
-    Expr condition = arith::logical_and(low_.arena(), inside_extents(), bounds_condition(access, indices));
-    const Access at = low_.memory_access(access.buffer, indices);
-    if (condition) {
-      condition = low_.simplify(condition);
-      const Expr safe = safe_value(access);
-      Block moves = low_.collect([&] { move_vector({box, {low_.index(0)}}, at); });
-      Block fills = low_.collect([&] { low_.unrolled(vector_, [&](Expr u) { low_.store({box, {u}}, safe); }); });
-      low_.emit(If{condition, std::move(moves), std::move(fills)});
-    } else {
-      move_vector({box, {low_.index(0)}}, at);
-    }
-  }
 }
 
 void ElementWise::store_vectors() {
@@ -376,7 +356,13 @@ void ElementWise::let(const Stmt* s, const Let& l) {
     low_.emit(Let{l.var, nullptr, at});
     return;
   }
-  const BufferId box = low_.scalar(low_.program().buffer(l.read.buffer).dtype, "x");
+  const DType dtype = low_.program().buffer(l.read.buffer).dtype;
+  if (loads_inside(l.read, safe_value(l.read))) {
+    const BufferId box = low_.registers(dtype, 1, "x");
+    low_.call(Primitive::load_inside, {registers_arg(box, low_.index(0), 1), address_arg(at), value_arg(low_.simplify(condition))});
+    return low_.emit(Let{l.var, nullptr, {box, {low_.index(0)}}});
+  }
+  const BufferId box = low_.scalar(dtype, "x");
   low_.store({box, {}}, safe_value(l.read));
   low_.when(condition, [&] { low_.store({box, {}}, low_.read(at, "x")); });
   low_.emit(Let{l.var, nullptr, {box, {}}});

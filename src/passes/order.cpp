@@ -5,6 +5,7 @@
 #include "passes/contract.h"
 #include "passes/dependent.h"
 #include "passes/expand.h"
+#include "passes/fuse_loops.h"
 #include "passes/hints.h"
 #include "passes/layouts.h"
 #include "passes/lower.h"
@@ -40,6 +41,7 @@ const std::vector<Pass>& gpu_passes() {
       {"bound_registers", bound_registers, Stage::specialized},
       {"partial_sums", partial_sums, Stage::specialized},
       {"contract", contract, Stage::specialized},
+      {"fuse_loops", fuse_loops, Stage::specialized},
       {"infer_layouts", infer_layouts, Stage::specialized},
       {"plan_rings", plan_rings, Stage::specialized},
       {"apply_rings", apply_rings, Stage::lowered},

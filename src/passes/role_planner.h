@@ -26,6 +26,7 @@ class RolePlanner {
   // Whether another statement writes (or also reads) memory of the tensor: copies of the engine are not in order with it.
   bool is_touched(const ir::Stmt& s, ir::BufferId tensor, bool writes_only) const;
   void take_store(const ir::Stmt& s, const ir::Copy& copy);
+  int64_t stage_results(int64_t room, int64_t slot);
   std::string budget(const ir::For& loop);
 
   // ---- copies and products of the loop (role_operands.cpp) ----
@@ -46,7 +47,14 @@ class RolePlanner {
   const PassContext& context_;
   std::map<uint32_t, GemmPlan> gemms_;
   std::set<ir::BufferId> filled_, products_of_, in_tf32_;
-  int64_t accumulators_ = 0, staging_ = 0;
+  // A copy to global memory that may go through a staging tile of so many bytes.
+  struct StagedResult {
+    uint32_t ordinal;
+    TensorMapPlan map;
+    int64_t bytes;
+  };
+  std::vector<StagedResult> results_;
+  int64_t accumulators_ = 0;
 };
 
 }  // namespace tilert::passes

@@ -130,21 +130,34 @@ bool RolePlanner::is_touched(const Stmt& s, BufferId tensor, bool writes_only) c
   return found;
 }
 
-// The result may leave through shared memory and the copy engine; it may also leave in any other way.
+// A result may leave through shared memory and the copy engine; it may also leave in any other way. Its fragment must lie as a
+// product's accumulators, which the lowering sees: here it has their shape.
 void RolePlanner::take_store(const Stmt& s, const Copy& c) {
   const Buffer &src = program_.buffer(c.src.buffer), &dst = program_.buffer(c.dst.buffer);
-  if (dst.scope != Scope::global || !products_of_.count(c.src.buffer) || !is_whole(program_, c.src)) return;
-  if (src.dtype != DType::f32 || (dst.dtype != DType::bf16 && dst.dtype != DType::f16) || !c.valid.empty()) return;
-  if (is_touched(s, c.dst.buffer, false)) return;
-  const int64_t rows = c.src.extents[0] / plan_.roles.consumers;
-  if (c.src.extents[1] % 64 != 0 || rows % 64 != 0 || rows > 256 || !engine_takes(c.dst).empty()) return;
+  if (dst.scope != Scope::global || src.scope != Scope::fragment || src.shape.size() != 2 || !is_whole(program_, c.src)) return;
+  const int64_t rows = c.src.extents[0], columns = c.src.extents[1], size = dtype_bytes(dst.dtype);
+  const bool as_sums = std::any_of(gemms_.begin(), gemms_.end(), [&](const auto& g) { return g.second.m == rows && g.second.n == columns; });
+  if (!as_sums || !c.valid.empty() || size > 2) return;  // a tile of 32-bit elements would take the ring's slots
+  if (is_touched(s, c.dst.buffer, false) || !engine_takes(c.dst).empty()) return;
+  const int64_t share = rows / plan_.roles.consumers, span = swizzle_span(columns * size);
+  if (span == 0 || share > 256 || rows % (64 * plan_.roles.consumers) != 0) return;
   for (Expr offset : c.dst.offsets)  // the engine writes nothing before a tensor's start
     if (module_.facts.range(offset).low < 0) return;
   // It writes whole 16 bytes, beyond the end of rows that end between: what lies there may be another's.
-  if (!module_.facts.range(dst.shape[1]).multiple_of(16 / dtype_bytes(dst.dtype))) return;
-  plan_.roles.stores[s.ordinal] = plan_.roles.maps.size();
-  plan_.roles.maps.push_back({c.dst.buffer, {64, rows}, 128});
-  staging_ += c.src.extents[0] * c.src.extents[1] * 2;
+  if (!module_.facts.range(dst.shape[1]).multiple_of(16 / size)) return;
+  results_.push_back({s.ordinal, {c.dst.buffer, {span / size, share}, static_cast<int>(span)}, rows * columns * size});
+}
+
+// Bytes of the results' staging tiles; none where the ring would not be one beside them.
+int64_t RolePlanner::stage_results(int64_t room, int64_t slot) {
+  int64_t staging = 0;
+  for (const StagedResult& r : results_) staging += r.bytes;
+  if (room - staging < 2 * slot) return 0;
+  for (StagedResult& r : results_) {
+    plan_.roles.stores[r.ordinal] = plan_.roles.maps.size();
+    plan_.roles.maps.push_back(std::move(r.map));
+  }
+  return staging;
 }
 
 // Stages by shared memory, registers by the accumulators.
@@ -163,9 +176,9 @@ std::string RolePlanner::budget(const For& loop) {
     for (Expr e : program_.buffer(a->buffer).shape) bytes *= e->as_int();
     others += bytes;
   });
-  const int64_t room = context_.device.shared_bytes - staging_ - others - 2048;
-  const int64_t fit = room / slot;
-  plan_.roles.stages = static_cast<int>(std::min<int64_t>(loop.stages > 0 ? std::max(loop.stages, 2) : 4, fit));
+  const int64_t room = context_.device.shared_bytes - others - 2048, wanted = loop.stages > 0 ? std::max(loop.stages, 2) : 4;
+  const int64_t staging = stage_results(room, slot);
+  plan_.roles.stages = static_cast<int>(std::min(wanted, (room - staging) / slot));
   if (plan_.roles.stages < 2) return "two slots of its tiles do not fit in shared memory";
   // Of 65536 registers each warpgroup starts with an equal part; what the producer gives up goes to the consumers.
   if (plan_.roles.consumers == 2) plan_.roles.producer_registers = 40, plan_.roles.consumer_registers = 232;

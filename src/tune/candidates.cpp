@@ -173,10 +173,10 @@ std::vector<Choice> candidates(const Product& product, const Target& target, con
 // ---- facts of a choice ----
 
 bool result_staged(const Product& product, const Choice& choice) {
-  if (choice.path != Path::warpgroup || choice.swapped || sum_type(product) != DType::f32) return false;
+  if (choice.path != Path::warpgroup || choice.swapped) return false;
   const int bits = dtype_bits(product.c);
-  if (bits != 16 && !(bits == 32 && capability::staged_wide)) return false;
-  if (choice.tile_n % 64 != 0 && !capability::staged_narrow) return false;
+  if (bits > 16 && !(bits == 32 && capability::staged_wide)) return false;
+  if (choice.tile_n * bits / 8 % (capability::staged_narrow ? 32 : 128) != 0) return false;
   const int64_t ldc = product.ldc ? product.ldc : product.n;
   return ldc * bits / 8 % 16 == 0 && product.n * bits / 8 % 16 == 0 && choice.tile_m / std::max(choice.consumers, 1) % 64 == 0;
 }

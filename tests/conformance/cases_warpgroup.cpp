@@ -26,8 +26,11 @@ struct Request {
   Types types;
   tl::DType out;
   bool trans_a = false, trans_b = true;
-  tl::Hints hints;
+  tl::Hints hints = {};
 };
+
+// What is between the loop and the end of a tile: it gets the sums, and where the tile starts.
+using Ending = std::function<void(tl::Tile, tl::Index row, tl::Index column)>;
 
 struct Inputs {
   Reals a, b, c;
@@ -47,11 +50,12 @@ Inputs inputs_of(const Request& r, int64_t low, int64_t high) {
   return in;
 }
 
-void build(tl::Builder& b, const Request& r) {
+void build(tl::Builder& b, const Request& r, const std::function<Ending(tl::Builder&, tl::Tile)>& declare = {}) {
   const auto [m, n, k, bm, bn, bk] = r.shape;
   auto A = r.trans_a ? b.input("A", r.types.a, {k, m}) : b.input("A", r.types.a, {m, k});
   auto B = r.trans_b ? b.input("B", r.types.b, {n, k}) : b.input("B", r.types.b, {k, n});
   auto C = b.output("C", r.out, {m, n});
+  const Ending ending = declare ? declare(b, C) : Ending();
   b.grid({(n + bn - 1) / bn, (m + bm - 1) / bm}, r.hints, [&, bm = bm, bn = bn, bk = bk, k = k](tl::Index x, tl::Index y) {
     auto a = r.trans_a ? b.shared(r.types.a, {bk, bm}) : b.shared(r.types.a, {bm, bk});
     auto w = r.trans_b ? b.shared(r.types.b, {bn, bk}) : b.shared(r.types.b, {bk, bn});
@@ -68,7 +72,8 @@ void build(tl::Builder& b, const Request& r) {
       if (r.types.a == tl::f32) flags = flags | tl::tf32;
       b.gemm(a, w, acc, flags);
     });
-    b.copy(acc, C(y * bm, x * bn));
+    if (ending) ending(acc, y * bm, x * bn);
+    else b.copy(acc, C(y * bm, x * bn));
   });
 }
 
@@ -134,6 +139,111 @@ Scenario tf32_rounds(const Values& v) {
   return s;
 }
 
+// 40. Results of every type that leaves through the copy engine, and of widths that it takes in boxes or not at all.
+Scenario results(const Values& v) {
+  static constexpr tl::DType kOut[] = {tl::f32, tl::f16, tl::bf16, tl::e4m3, tl::e5m2, tl::i32, tl::i8, tl::u8};
+  Request r;
+  r.out = kOut[v["out"]];
+  r.types = is_float(r.out) ? kTypes[0] : kTypes[6];
+  const int64_t bk = 64 / bytes_of_type(r.types.a), past = v["tiles"] * v["M"];
+  r.shape = {v["M"] + past - 3, v["N"] + 16, 2 * bk, v["M"], v["N"], bk};
+  if (v["tiles"]) r.hints.persistent();
+  Scenario s;
+  s.program([&](tl::Builder& b) { build(b, r); });
+  Inputs in = inputs_of(r, is_unsigned(r.out) ? 0 : -1, 1);
+  for (Real& c : in.c) c = decode(r.out, encode(r.out, c));
+  Launch& launch = s.launch();
+  launch.input(r.types.a, in.a).input(r.types.b, in.b).output(r.out, exactly(in.c));
+  if (v["tiles"]) launch.max_blocks = 2;
+  return s;
+}
+
+// 39. What is done to the sums on their way out, element by element, along rows and along columns.
+enum Kind { bias_and_relu, residual_tile, two_loops, rows_scaled, row_maxima, column_sums, narrow_sums, by_elements, kinds };
+
+Ending ending_of(tl::Builder& b, tl::Tile C, const Request& r, Kind kind) {
+  const auto [m, n, k, bm, bn, bk] = r.shape;
+  auto bias = b.input("bias", tl::f32, {n}), scale = b.input("scale", tl::f32, {m});
+  auto R = b.input("R", r.out, {m, n});
+  return [=, &b, bm = bm, bn = bn](tl::Tile acc, tl::Index row, tl::Index column) {
+    const auto each = [&](const auto& f) { b.parallel({bm, bn}, [&](tl::Index i, tl::Index j) { f(i, j); }); };
+    switch (kind) {
+      case bias_and_relu: each([&](tl::Index i, tl::Index j) { acc(i, j) = tl::max(acc(i, j) + bias(column + j), 0.f); }); break;
+      case residual_tile: {
+        auto tile = b.fragment(r.out, {bm, bn});
+        b.copy(R(row, column), tile);
+        each([&](tl::Index i, tl::Index j) { acc(i, j) = acc(i, j) + tl::cast(tl::f32, tile(i, j)); });
+        break;
+      }
+      case two_loops:
+        each([&](tl::Index i, tl::Index j) { acc(i, j) = acc(i, j) + bias(column + j); });
+        each([&](tl::Index i, tl::Index j) { acc(i, j) = acc(i, j) * 2 + tl::cast(tl::f32, R(row + i, column + j)); });
+        break;
+      case rows_scaled: each([&](tl::Index i, tl::Index j) { acc(i, j) = acc(i, j) * scale(row + i) + bias(column + j); }); break;
+      case row_maxima: {
+        auto most = b.fragment(tl::f32, {bm});
+        b.reduce(tl::max, acc, most, 1);
+        each([&](tl::Index i, tl::Index j) { acc(i, j) = acc(i, j) - most(i); });
+        break;
+      }
+      case column_sums: {
+        auto sums = b.fragment(tl::f32, {bn});
+        b.reduce(tl::sum, acc, sums, 0);
+        each([&](tl::Index i, tl::Index j) { acc(i, j) = acc(i, j) - sums(j); });
+        break;
+      }
+      case narrow_sums: {
+        auto out = b.fragment(r.out, {bm, bn});
+        b.copy(acc, out);
+        each([&](tl::Index i, tl::Index j) { out(i, j) = out(i, j) + R(row + i, column + j); });
+        b.copy(out, C(row, column));
+        return;
+      }
+      default: each([&](tl::Index i, tl::Index j) { C(row + i, column + j) = tl::cast(r.out, acc(i, j) + tl::cast(tl::f32, R(row + i, column + j))); }); return;
+    }
+    b.copy(acc, C(row, column));
+  };
+}
+
+Scenario endings(const Values& v) {
+  const Kind kind = static_cast<Kind>(v["kind"]);
+  Request r;
+  r.types = kTypes[0];
+  r.out = v.dtype("out");
+  // Reductions see whole tiles: rows and columns outside of the tensors are zeros there.
+  const int64_t tiles = 1 + v["persistent"];
+  r.shape = {v["M"] * tiles - 5, v["N"] - 8, 64, v["M"], v["N"], 32};
+  if (v["persistent"]) r.hints.persistent();
+  Scenario s;
+  s.program([&](tl::Builder& b) { build(b, r, [&](tl::Builder& builder, tl::Tile C) { return ending_of(builder, C, r, kind); }); });
+  Inputs in = inputs_of(r, -1, 1);
+  const int64_t m = r.shape.m, n = r.shape.n;
+  const Reals bias = whole(n, -4, 4, 3), scale = whole(m, 1, 2, 4), rest = whole(m * n, -4, 4, 5);
+  Reals c = in.c;
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      Real& x = c[static_cast<size_t>(i * n + j)];
+      const Real add = bias[static_cast<size_t>(j)], other = rest[static_cast<size_t>(i * n + j)];
+      Real most = r.shape.bn > n ? Real{0} : x, sum = 0;
+      for (int64_t q = 0; q < n; ++q) most = std::fmax(most, in.c[static_cast<size_t>(i * n + q)]);
+      for (int64_t p = i / v["M"] * v["M"]; p < std::min(m, (i / v["M"] + 1) * v["M"]); ++p) sum += in.c[static_cast<size_t>(p * n + j)];
+      switch (kind) {
+        case bias_and_relu: x = std::fmax(x + add, 0); break;
+        case two_loops: x = (x + add) * 2 + other; break;
+        case rows_scaled: x = x * scale[static_cast<size_t>(i)] + add; break;
+        case row_maxima: x -= most; break;
+        case column_sums: x -= sum; break;
+        default: x += other;
+      }
+      x = decode(r.out, encode(r.out, x));
+    }
+  Launch& launch = s.launch();
+  launch.input(tl::bf16, in.a).input(tl::bf16, in.b).output(r.out, exactly(c));
+  launch.input(tl::f32, bias).input(tl::f32, scale).input(r.out, rest);
+  if (v["persistent"]) launch.max_blocks = 1;
+  return s;
+}
+
 }  // namespace
 
 void add_warpgroup_cases(std::vector<Case>& to) {
@@ -142,6 +252,8 @@ void add_warpgroup_cases(std::vector<Case>& to) {
   to.push_back({"36", "warpgroup_majors",
                 {{"trans", {0, 1, 2, 3}}, {"M", {64, 128}}, {"N", {16, 48, 96, 128, 64}}, {"K", {16, 48, 64}}, {"out", {0, 1}}, dtypes({tl::f16, tl::bf16})}, majors});
   to.push_back({"36", "warpgroup_widths", {{"N", {8, 16, 24, 40, 72, 100, 144, 256}}, {"M", {16, 64, 100, 128, 192, 256}}, {"types", {0, 3, 6}}}, widths});
+  to.push_back({"40", "warpgroup_results", {{"out", {0, 1, 2, 3, 4, 5, 6, 7}}, {"N", {64, 96, 80, 40}}, {"M", {64, 128, 32}}, {"tiles", {0, 1}}}, results});
+  to.push_back({"39", "warpgroup_endings", {{"kind", {0, 1, 2, 3, 4, 5, 6, 7}}, {"M", {64, 128}}, {"N", {64, 96}}, {"persistent", {0, 1}}, {"out", {static_cast<int64_t>(tl::f32), static_cast<int64_t>(tl::bf16)}}}, endings});
   to.push_back({"40", "tf32_rounds_half_to_even", {{"base", {4090, 8160}}}, tf32_rounds});
 }
 

@@ -3,66 +3,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "passes/gemm_text.h"
 #include "passes/lowered.h"
 
 namespace tilert::passes {
 namespace {
 
 using ir::Primitive;
-
-struct GemmShape {
-  int bm = 128, bn = 128, bk = 64, stages = 3;
-  std::string dtype = "bf16", hints, before, between, after;  // statements in the loop ahead of its copies, in it, and behind it
-  std::string place;  // of A's copy along K; empty: that of the trip
-  bool trans_b = true;
-};
-
-std::string gemm_text(const GemmShape& g) {
-  const std::string b_shape = g.trans_b ? "[%N, %K]" : "[%K, %N]";
-  const std::string b_tile = g.trans_b ? fmt::format("{}, {}", g.bn, g.bk) : fmt::format("{}, {}", g.bk, g.bn);
-  const std::string b_region = g.trans_b ? fmt::format("0:{}, 0:{}", g.bn, g.bk) : fmt::format("0:{}, 0:{}", g.bk, g.bn);
-  const std::string b_at = g.trans_b ? fmt::format("mul(%x, {0}):{0}, mul(%k, {1}):{1}", g.bn, g.bk)
-                                     : fmt::format("mul(%k, {1}):{1}, mul(%x, {0}):{0}", g.bn, g.bk);
-  return fmt::format(R"(tir 1
-var %M dim index
-var %N dim index
-var %K dim index
-var %x block index
-var %y block index
-var %k loop index
-var %p let i32
-var %q let index
-dim %M
-dim %N
-dim %K
-buffer @A global {0} [%M, %K] inout argument 0
-buffer @B global {0} {1} in argument 1
-buffer @C global {0} [%M, %N] out argument 2
-buffer @I global i32 [64] inout argument 3
-buffer @a shared {0} [{2}, {3}]
-buffer @b shared {0} [{4}]
-buffer @acc fragment f32 [{2}, {5}]
-parameter tensor @A "A"
-parameter tensor @B "B"
-parameter tensor @C "C"
-parameter tensor @I "I"
-kernel "gemm" (%x, %y) grid [div(add(%N, {6}), {5}), div(add(%M, {7}), {2})]{8} {{
-  1: alloc @a
-  2: alloc @b
-  3: alloc @acc
-  4: fill @acc[0:{2}, 0:{5}] = f32(0x0)
-  8: for pipelined %k = 0 to div(add(%K, {9}), {3}) stages {10} {{
-{16}    5: copy @A[mul(%y, {2}):{2}, {17}:{3}] -> @a[0:{2}, 0:{3}]
-    6: copy @B[{11}] -> @b[{12}]
-    7: gemm @a[0:{2}, 0:{3}], @b[{12}], @acc[0:{2}, 0:{5}]{13} accumulate true
-{14}  }}
-{15}  90: copy @acc[0:{2}, 0:{5}] -> @C[mul(%y, {2}):{2}, mul(%x, {5}):{5}]
-}}
-)",
-                     g.dtype, b_shape, g.bm, g.bk, b_tile, g.bn, g.bn - 1, g.bm - 1, g.hints, g.bk - 1, g.stages, b_at, b_region,
-                     g.trans_b ? " trans_b" : "", g.between, g.after, g.before,
-                     g.place.empty() ? fmt::format("mul(%k, {})", g.bk) : g.place);
-}
 
 // The body of the loop whose trip is not unrolled.
 const ir::Block& serial_loop(const Module& module) {
@@ -193,126 +140,6 @@ TEST(Select, ATileThatIsNoMultipleOfTheInstructionGoesThroughRegisters) {
   g.bm = 72;
   const Module module = lowered(gemm_text(g), "sm_80", "select");
   EXPECT_FALSE(module.plans[0].gemms.at(7).a_ldmatrix);
-}
-
-TEST(Roles, APlainProductGetsAProducerAndTwoConsumers) {
-  const Module module = lowered(gemm_text({}), "sm_90a");
-  const RolePlan& roles = module.plans[0].roles;
-  ASSERT_TRUE(roles.on) << roles.reason;
-  EXPECT_EQ(roles.consumers, 2);
-  EXPECT_EQ(roles.stages, 3);
-  EXPECT_EQ(module.plans[0].threads, 256);
-  const ir::Block& body = module.program.kernels[0].body;
-  EXPECT_EQ(count(body, Primitive::tma_load_2d), 2);
-  EXPECT_EQ(count(body, Primitive::tma_store_2d), 2);  // 128 columns, 64 a box
-  EXPECT_EQ(count(body, Primitive::wgmma), 4);      // 64 of K, 16 a product
-  EXPECT_EQ(count(body, Primitive::cp_async), 0);
-}
-
-TEST(Roles, WhatKeepsThemOffIsSaid) {
-  GemmShape off;
-  off.hints = " hint roles 1";
-  EXPECT_EQ(lowered(gemm_text(off), "sm_90a", "plan_roles").plans[0].roles.reason, "the program asks for no roles");
-  const auto reason = [](const GemmShape& g) { return lowered(gemm_text(g), "sm_90a", "plan_roles").plans[0].roles.reason; };
-  GemmShape mn_major;
-  mn_major.trans_b = false;
-  mn_major.dtype = "e4m3";
-  EXPECT_EQ(reason(mn_major), "operation 7: operand b is not K-major, as warpgroup products of e4m3 need it: keep its matrix transposed in memory");
-  mn_major.dtype = "bf16";
-  mn_major.bn = 24;
-  EXPECT_EQ(reason(mn_major), "operation 7: operand b's tile has rows of 48 bytes, no multiple of 32");
-  GemmShape depth;
-  depth.bk = 24;
-  EXPECT_EQ(reason(depth), "operation 7: its K tile of 24 is no multiple of 16, which a warpgroup product of bf16 takes at a time");
-  GemmShape whole;
-  whole.dtype = "f32";
-  EXPECT_EQ(reason(whole), "operation 7: products of f32 keep all its bits, which warpgroup products do not: ask for tf32");
-  GemmShape outside;
-  outside.after = "  20: fill @a[0:128, 0:64] = bf16(0x0)\n";
-  EXPECT_EQ(reason(outside), "operation 20: it uses a tile of the loop outside of it");
-  GemmShape large;
-  large.bm = 256, large.bn = 256, large.bk = 32;
-  EXPECT_EQ(reason(large), "its accumulators do not fit in registers");
-  EXPECT_EQ(lowered(gemm_text({}), "sm_80", "plan_roles").plans[0].roles.reason, "no warpgroup products on this target");
-}
-
-// The engine takes no corner between 16 bytes (an H200 calls it an illegal instruction), and writes none before a tensor.
-// The tiles of A and B as their products read them.
-std::pair<RoleTile, RoleTile> tiles_of(const GemmShape& g) {
-  const Module module = lowered(gemm_text(g), "sm_90a");
-  EXPECT_TRUE(module.plans[0].roles.on) << module.plans[0].roles.reason;
-  std::vector<RoleTile> tiles;
-  for (const auto& [id, tile] : module.plans[0].roles.tiles) tiles.push_back(tile);
-  EXPECT_EQ(tiles.size(), 2u);
-  return {tiles[0], tiles[1]};
-}
-
-TEST(Roles, TilesAreMadeOfTheWidestRowsThatDivideThem) {
-  for (const auto& [bk, span] : {std::pair(64, 128), {32, 64}, {16, 32}, {48, 32}, {128, 128}}) {
-    GemmShape g;
-    g.bk = bk;
-    g.stages = 2;
-    const auto [a, b] = tiles_of(g);
-    EXPECT_EQ(a.span, span) << bk;
-    EXPECT_EQ(b.span, span) << bk;
-  }
-  GemmShape across;
-  across.trans_b = false;
-  across.bn = 96;  // of 192 bytes
-  const auto [a, b] = tiles_of(across);
-  EXPECT_EQ(a.span, 128);
-  EXPECT_EQ(b.span, 64);
-  EXPECT_EQ(b.rows, 64);
-}
-
-TEST(Roles, TilesHaveRowsUpToWhatInstructionsRead) {
-  GemmShape g;
-  g.bm = 100, g.bn = 20;
-  const auto [a, b] = tiles_of(g);
-  EXPECT_EQ(a.rows, 128);
-  EXPECT_EQ(b.rows, 24);
-}
-
-TEST(Roles, WarpgroupsShareTheRowsEvenly) {
-  const auto roles = [](int bm, int bn) {
-    GemmShape g;
-    g.bm = bm, g.bn = bn;
-    return lowered(gemm_text(g), "sm_90a", "plan_roles").plans[0].roles;
-  };
-  EXPECT_EQ(roles(64, 256).consumers, 1);
-  EXPECT_EQ(roles(128, 256).consumers, 2);
-  EXPECT_EQ(roles(256, 128).consumers, 2);
-  EXPECT_EQ(roles(192, 128).consumers, 3);
-  EXPECT_EQ(roles(192, 128).consumer_registers, 160);
-  EXPECT_EQ(roles(16, 64).consumers, 1);
-}
-
-TEST(Roles, RegionsThatTheCopyEngineRefusesAreLeftToOthers) {
-  const auto roles = [](const std::string& was, const std::string& is) {
-    std::string text = gemm_text({});
-    const size_t at = text.find(was);
-    EXPECT_NE(at, std::string::npos) << was;
-    return lowered(text.replace(at, was.size(), is), "sm_90a", "plan_roles").plans[0].roles;
-  };
-  EXPECT_TRUE(roles("mul(%k, 64):64] -> @a", "add(mul(%k, 64), 8):64] -> @a").on);
-  EXPECT_EQ(roles("mul(%k, 64):64] -> @a", "add(mul(%k, 64), 4):64] -> @a").reason, "operation 5: its columns do not start on 16 bytes");
-  EXPECT_EQ(roles("mul(%k, 64):64] -> @a", "add(mul(%k, 64), %x):64] -> @a").reason, "operation 5: its columns do not start on 16 bytes");
-  EXPECT_EQ(roles("mul(%x, 128):128]\n}", "add(mul(%x, 128), 8):128]\n}").stores.size(), 1u);
-  EXPECT_EQ(roles("mul(%x, 128):128]\n}", "add(mul(%x, 128), 1):128]\n}").stores.size(), 0u);
-  EXPECT_EQ(roles("mul(%x, 128):128]\n}", "sub(mul(%x, 128), 8):128]\n}").stores.size(), 0u);
-  EXPECT_EQ(roles("[%M, %N] out", "[%M, 1016] strides [1024, 1] out").stores.size(), 1u);
-  EXPECT_EQ(roles("[%M, %N] out", "[%M, 1020] strides [1024, 1] out").stores.size(), 0u);  // it would write 4 elements behind each row
-  EXPECT_EQ(roles("@C[mul(%y, 128)", "@C[sub(mul(%y, 128), 1)").stores.size(), 0u);
-}
-
-TEST(Roles, ConsumersNeverMeetTheProducerAtABarrier) {
-  // All threads share one barrier, at the start; behind it only named barriers of the consumers remain.
-  GemmShape g;
-  g.after = "  20: fill @C[0:128, 0:64] = bf16(0x0)\n  21: fill @C[0:64, 0:128] = bf16(0x0)\n";
-  const Module module = lowered(gemm_text(g), "sm_90a");
-  ASSERT_TRUE(module.plans[0].roles.on) << module.plans[0].roles.reason;
-  EXPECT_EQ(count(module.program.kernels[0].body, Primitive::barrier), 1);
-  EXPECT_GE(count(module.program.kernels[0].body, Primitive::named_barrier), 2);
 }
 
 // Two tiles handed from thread to thread: y = transpose of x through shared memory, twice.

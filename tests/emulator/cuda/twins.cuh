@@ -135,6 +135,18 @@ TL_DEV void tl_load_hinted(T (&dst)[N], const T* src, int line = __builtin_LINE(
   tl_move<N>(dst, src, line);
 }
 
+//@ tl_saturate_index
+TL_DEV void tl_saturate_index(int (&dst)[1], tl_i64 x) {
+  dst[0] = static_cast<int>(x < -2147483647 - 1 ? -2147483647 - 1 : x > 2147483647 ? 2147483647 : x);
+}
+
+//@ tl_load_inside
+template <int N, class T>
+TL_DEV void tl_load_inside(T (&dst)[N], const T* src, bool inside, int line = __builtin_LINE()) {
+  if (inside) return tl_move<N>(dst, src, line);
+  for (int i = 0; i < N; ++i) dst[i] = T{};
+}
+
 //@ tl_store_hinted
 template <int E, int N, class T>
 TL_DEV void tl_store_hinted(T* dst, const T (&src)[N], int line = __builtin_LINE()) {
