@@ -49,8 +49,9 @@ class RoleLowering {
   ir::Expr warpgroup() { return low_.let_preamble(arith::floordiv(arena_, low_.thread(), 128), "warpgroup"); }
 
   // ---- products (hopper_product.cpp) ----
-  // A slot is released one iteration late, when the product that read it is known to be done.
-  void multiply_loop();
+  Status multiply_loop();
+  Status work_loop();
+  ir::StmtPtr with_slot(const ir::StmtPtr& s, ir::Expr slot) const;
   void release(ir::BufferId before);
   void hold(ir::BufferId fragment);
   // A product's operand as it lies in its tile: bytes of a swizzled row, of a column of such rows, of an element.

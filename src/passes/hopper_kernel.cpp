@@ -56,7 +56,9 @@ void RoleLowering::declare_tiles() {
     for (const StmtPtr& s : block) {
       const auto* a = std::get_if<Alloc>(&s->node);
       if (!a || low_.program().buffer(a->buffer).scope != Scope::shared) continue;
-      if (is_of_ring(a->buffer)) low_.program().buffers[a->buffer].stages = roles_.stages;
+      Buffer& b = low_.program().buffers[a->buffer];
+      if (is_of_ring(a->buffer)) b.stages = roles_.stages;
+      if (roles_.plain_tiles.count(a->buffer)) b.shape.insert(b.shape.begin(), low_.index(roles_.stages));
       low_.declare_shared(a->buffer);
     }
   };
@@ -71,7 +73,7 @@ void RoleLowering::initialize_barriers() {
     low_.when(arith::eq(arena_, low_.program().var(roles_.thread), 0), [&] {
       low_.unrolled(roles_.stages, [&](Expr i) {
         low_.call(Primitive::mbarrier_init, {barrier_arg(full_, i), value_arg(low_.index(1))});
-        low_.call(Primitive::mbarrier_init, {barrier_arg(empty_, i), value_arg(low_.index(roles_.consumers))});
+        low_.call(Primitive::mbarrier_init, {barrier_arg(empty_, i), value_arg(low_.index(roles_.consumers * (roles_.works ? 4 : 1)))});
       });
       low_.call(Primitive::mbarrier_init_fence, {});
     });
@@ -184,7 +186,7 @@ Status RoleLowering::consume() {
 Status RoleLowering::consume_tile() {
   for (const StmtPtr& s : body_) {
     if (s->ordinal == roles_.loop && std::holds_alternative<For>(s->node)) {
-      multiply_loop();
+      TILERT_TRY(roles_.works ? work_loop() : multiply_loop());
     } else if (is_common(*s)) {
       continue;
     } else if (const auto* a = std::get_if<Alloc>(&s->node); a && low_.program().buffer(a->buffer).scope == Scope::shared) {

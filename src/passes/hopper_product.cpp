@@ -1,6 +1,7 @@
 // Warpgroup products of consumers: the loop around them, descriptors, the release of slots.
 #include <fmt/format.h>
 
+#include "ir/visit.h"
 #include "layout/fragment_builders.h"
 #include "passes/hopper.h"
 
@@ -24,7 +25,8 @@ std::string warpgroup_type(DType dtype) {
 
 }  // namespace
 
-void RoleLowering::multiply_loop() {
+// A slot is released one iteration late, when the product that read it is known to be done.
+Status RoleLowering::multiply_loop() {
   if (!tiles_) place_ = enter_ring(0);
   const BufferId before = low_.scalar(DType::index, "before");
   low_.store({before, {}}, low_.index(-1));
@@ -42,6 +44,40 @@ void RoleLowering::multiply_loop() {
   for (const StmtPtr& s : loop().body)
     if (const auto* gemm = std::get_if<Gemm>(&s->node)) hold(gemm->c.buffer);
   if (tiles_) release(before);
+  return {};
+}
+
+// Element-wise work waits for the trip's products, while other warpgroups multiply. Each warp gives the slot back for itself:
+// its lanes have read the tiles too.
+Status RoleLowering::work_loop() {
+  if (!tiles_) place_ = enter_ring(0);
+  Status status;
+  loop_over([&] {
+    const auto [slot, parity] = read_place(place_);
+    low_.call(Primitive::mbarrier_wait, {barrier_arg(full_, slot), value_arg(parity)});
+    for (const StmtPtr& s : loop().body)
+      if (const auto* gemm = std::get_if<Gemm>(&s->node)) multiply(*s, *gemm, slot);
+    low_.call(Primitive::wgmma_wait, {text_arg("0")});
+    for (const StmtPtr& s : loop().body)
+      if (const auto* gemm = std::get_if<Gemm>(&s->node)) hold(gemm->c.buffer);
+    for (const StmtPtr& s : loop().body)
+      if (status && std::holds_alternative<Parallel>(s->node)) status = low_.statement(with_slot(s, slot));
+    low_.call(Primitive::warp_sync, {});
+    low_.when(arith::eq(arena_, arith::mod(arena_, low_.thread(), 32), 0), [&] { low_.call(Primitive::mbarrier_arrive, {barrier_arg(empty_, slot)}); });
+    advance(place_, slot, parity);
+  });
+  return status;
+}
+
+// The statement with the slot as first index of the tiles that it reads itself.
+StmtPtr RoleLowering::with_slot(const StmtPtr& s, Expr slot) const {
+  return rewrite_block({s}, [&](const StmtPtr& inner) -> Block {
+    const auto* let = std::get_if<Let>(&inner->node);
+    if (!let || let->value || !roles_.plain_tiles.count(let->read.buffer)) return {inner};
+    Let read = *let;
+    read.read.indices.insert(read.read.indices.begin(), slot);
+    return {make_stmt(std::move(read), inner->ordinal, inner->location)};
+  }).front();
 }
 
 void RoleLowering::release(BufferId before) {

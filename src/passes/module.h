@@ -56,6 +56,8 @@ struct RolePlan {
   std::map<uint32_t, size_t> loads, stores;  // ordinals of copies, and their tensor maps
   std::vector<TensorMapPlan> maps;
   std::map<ir::BufferId, RoleTile> tiles;    // of the loop
+  std::set<ir::BufferId> plain_tiles;        // of the loop, row-major, which consumers read themselves
+  bool works = false;                        // consumers work on the products' elements in each trip
   std::set<ir::BufferId> staging;            // lowered: flat tiles of which each consumer warpgroup touches its own rows alone
   ir::VarId thread = ir::kNoVar;             // the thread index that tells roles apart; no fact bounds it
   std::set<ir::VarId> common;                // lets before the loop that both roles make for themselves

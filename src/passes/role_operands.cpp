@@ -143,13 +143,53 @@ std::string RolePlanner::take_operand(const Region& region, const GemmPlan& plan
   return {};
 }
 
+// Element-wise work behind a trip's products: on fragments, with what tiles of the ring and tensors hold.
+std::string RolePlanner::take_work(const Parallel& loop) {
+  if (gemms_.empty()) return "element-wise work stands before the loop's products";
+  std::string reason;
+  if (loop.threads) return "its loop has work of single threads";
+  const auto note = [&](BufferId id, bool write) {
+    const Buffer& b = program_.buffer(id);
+    if (write && b.scope != Scope::fragment) reason = "element-wise work of its loop writes more than fragments";
+    if (b.scope == Scope::shared && !filled_.count(id)) reason = "element-wise work of its loop reads a tile that the loop does not copy";
+    if (b.scope == Scope::shared) plan_.roles.plain_tiles.insert(id);
+    if (b.scope != Scope::fragment || products_of_.count(id) || !worked_on_.insert(id).second) return;
+    int64_t elements = 1;
+    for (Expr e : b.shape) elements *= e->as_int();
+    accumulators_ += elements * dtype_bytes(b.dtype) / (4 * 128 * plan_.roles.consumers);
+  };
+  for_each_stmt(loop.body, [&](const Stmt& s) {
+    if (const auto* let = std::get_if<Let>(&s.node)) return let->value ? void() : note(let->read.buffer, false);
+    if (const auto* store = std::get_if<Store>(&s.node)) return note(store->to.buffer, true);
+    if (!std::holds_alternative<If>(s.node)) reason = "element-wise work of its loop holds more than reads, stores and conditions";
+  });
+  plan_.roles.works = true;
+  return reason;
+}
+
+// A tile that consumers read element by element lies as it is written: row-major.
+std::string RolePlanner::take_plain(const Copy& c) {
+  const Buffer& b = program_.buffer(c.dst.buffer);
+  if (!plan_.roles.plain_tiles.count(c.dst.buffer)) return "nothing in the loop reads its tile";
+  if (b.layout.kind != TileLayout::automatic) return "its tile is asked for a layout, and the tensor copy engine writes rows";
+  if (c.dst.extents[0] > kMostBoxRows || c.dst.extents[1] > kMostBoxRows || c.dst.extents[1] * dtype_bytes(b.dtype) % 16 != 0)
+    return "its tile is no box of the tensor copy engine";
+  return {};
+}
+
 std::string RolePlanner::place_loads(const For& loop) {
   for (const StmtPtr& s : loop.body) {
     const auto* copy = std::get_if<Copy>(&s->node);
     if (!copy) continue;
     const BufferId id = copy->dst.buffer;
     const auto tile = plan_.roles.tiles.find(id);
-    if (tile == plan_.roles.tiles.end()) return fmt::format("operation {}: no product of the loop reads its tile", s->ordinal);
+    if (tile == plan_.roles.tiles.end()) {
+      if (const std::string reason = take_plain(*copy); !reason.empty()) return fmt::format("operation {}: {}", s->ordinal, reason);
+      plan_.roles.loads[s->ordinal] = plan_.roles.maps.size();
+      plan_.roles.maps.push_back({copy->src.buffer, {copy->dst.extents[1], copy->dst.extents[0]}, 0});
+      continue;
+    }
+    if (plan_.roles.plain_tiles.count(id)) return fmt::format("operation {}: a product and element-wise work read its tile", s->ordinal);
     const int64_t rows = box_rows(copy->dst.extents[0]);
     if (rows == 0) return fmt::format("operation {}: its tile has {} rows, which are no boxes of at most {}", s->ordinal, copy->dst.extents[0], kMostBoxRows);
     plan_.roles.loads[s->ordinal] = plan_.roles.maps.size();
@@ -158,8 +198,10 @@ std::string RolePlanner::place_loads(const For& loop) {
   }
   // What stands outside the loop would have to know in which slot they are, and when.
   std::string reason;
+  std::set<uint32_t> inside;
+  for_each_stmt(loop.body, [&](const Stmt& s) { inside.insert(s.ordinal); });
   for_each_stmt(kernel_.body, [&](const Stmt& s) {
-    if (std::holds_alternative<Alloc>(s.node) || std::any_of(loop.body.begin(), loop.body.end(), [&](const StmtPtr& own) { return own->ordinal == s.ordinal; })) return;
+    if (std::holds_alternative<Alloc>(s.node) || inside.count(s.ordinal)) return;
     for (const BufferUse& use : buffer_uses(s))
       if (filled_.count(use.buffer)) reason = fmt::format("operation {}: it uses a tile of the loop outside of it", s.ordinal);
   });

@@ -33,6 +33,8 @@ class RolePlanner {
   std::string engine_takes(const ir::Region& region);
   std::string take_load(const ir::Stmt& s, const ir::Copy& copy);
   std::string take_product(const ir::Stmt& s, const ir::Gemm& gemm);
+  std::string take_work(const ir::Parallel& loop);
+  std::string take_plain(const ir::Copy& copy);
   const Atom* warpgroup_atom(const ir::Gemm& gemm) const;
   int consumers_for(const GemmPlan& plan) const;
   std::string take_operand(const ir::Region& region, const GemmPlan& plan, bool is_a, bool mn_major);
@@ -46,7 +48,7 @@ class RolePlanner {
   KernelPlan& plan_;
   const PassContext& context_;
   std::map<uint32_t, GemmPlan> gemms_;
-  std::set<ir::BufferId> filled_, products_of_, in_tf32_;
+  std::set<ir::BufferId> filled_, products_of_, in_tf32_, worked_on_;
   // A copy to global memory that may go through a staging tile of so many bytes.
   struct StagedResult {
     uint32_t ordinal;

@@ -65,8 +65,9 @@ std::string RolePlanner::take_loop(const Stmt& stmt) {
   for (const StmtPtr& s : loop.body) {
     std::string reason;
     if (const auto* copy = std::get_if<Copy>(&s->node)) reason = take_load(*s, *copy);
-    else if (const auto* gemm = std::get_if<Gemm>(&s->node)) reason = take_product(*s, *gemm);
-    else if (!std::holds_alternative<Alloc>(s->node)) reason = "its loop does more than copy and multiply";
+    else if (const auto* gemm = std::get_if<Gemm>(&s->node)) reason = plan_.roles.works ? "a product stands behind element-wise work of its trip" : take_product(*s, *gemm);
+    else if (const auto* work = std::get_if<Parallel>(&s->node)) reason = take_work(*work);
+    else if (!std::holds_alternative<Alloc>(s->node)) reason = "its loop does more than copy, multiply and work on the products' elements";
     if (!reason.empty()) return fmt::format("operation {}: {}", s->ordinal, reason);
   }
   if (gemms_.empty() || filled_.empty()) return "its loop has no copies or no product";
@@ -168,6 +169,7 @@ std::string RolePlanner::budget(const For& loop) {
     const auto map = swizzled_map({tile.rows, b.shape[1]->as_int()}, dtype_bytes(b.dtype), tile.span);
     slot += map ? map->stage_stride() : 0;
   }
+  for (BufferId id : plan_.roles.plain_tiles) slot += row_major_map({program_.buffer(id).shape[0]->as_int(), program_.buffer(id).shape[1]->as_int()}, dtype_bytes(program_.buffer(id).dtype)).stage_stride();
   int64_t others = 0;
   for_each_stmt(kernel_.body, [&](const Stmt& s) {
     const auto* a = std::get_if<Alloc>(&s.node);

@@ -244,6 +244,44 @@ Scenario endings(const Values& v) {
   return s;
 }
 
+// 39. A scale for each row and block of K, whose products are added up in another fragment, trip by trip.
+Scenario block_scales(const Values& v) {
+  const Types types = kTypes[v["types"]];
+  const int64_t bm = v["M"], bn = v["N"], bk = v["row_bytes"] / bytes_of_type(types.a), m = bm + 24, n = bn - 8, blocks = 5, k = blocks * bk - 16;
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto A = b.input("A", types.a, {m, k}), B = b.input("B", types.b, {n, k});
+    auto C = b.output("C", tl::f32, {m, n});
+    auto rows = b.input("rows", tl::f32, {blocks, m}), whole_block = b.input("block", tl::f32, {blocks});
+    tl::Hints hints;
+    if (v["persistent"]) hints.persistent();
+    b.grid({1, (m + bm - 1) / bm}, hints, [&](tl::Index x, tl::Index y) {
+      auto a = b.shared(types.a, {bm, bk}), w = b.shared(types.b, {bn, bk}), scales = b.shared(tl::f32, {1, bm});
+      auto part = b.fragment(tl::f32, {bm, bn}), total = b.fragment(tl::f32, {bm, bn});
+      b.clear(total);
+      b.pipelined(blocks, tl::stages(3), [&](tl::Index step) {
+        b.copy(A(y * bm, step * bk), a);
+        b.copy(B(x * bn, step * bk), w);
+        b.copy(rows(step, y * bm), scales);
+        b.gemm(a, w, part, tl::trans_b | tl::overwrite);
+        b.parallel({bm, bn}, [&](tl::Index i, tl::Index j) { total(i, j) = total(i, j) + part(i, j) * (scales(0, i) * whole_block(step)); });
+      });
+      b.copy(total, C(y * bm, x * bn));
+    });
+  });
+  const Reals a = whole(m * k, -2, 2, 1), w = whole(n * k, -2, 2, 2), rows = whole(blocks * m, 1, 4, 3), block = whole(blocks, 1, 2, 4);
+  Reals c(static_cast<size_t>(m * n), 0);
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j)
+      for (int64_t p = 0; p < k; ++p)
+        c[static_cast<size_t>(i * n + j)] += a[static_cast<size_t>(i * k + p)] * w[static_cast<size_t>(j * k + p)] *
+                                            rows[static_cast<size_t>(p / bk * m + i)] * block[static_cast<size_t>(p / bk)];
+  Launch& launch = s.launch();
+  launch.input(types.a, a).input(types.b, w).output(tl::f32, exactly(c)).input(tl::f32, rows).input(tl::f32, block);
+  if (v["persistent"]) launch.max_blocks = 1;
+  return s;
+}
+
 }  // namespace
 
 void add_warpgroup_cases(std::vector<Case>& to) {
@@ -254,6 +292,7 @@ void add_warpgroup_cases(std::vector<Case>& to) {
   to.push_back({"36", "warpgroup_widths", {{"N", {8, 16, 24, 40, 72, 100, 144, 256}}, {"M", {16, 64, 100, 128, 192, 256}}, {"types", {0, 3, 6}}}, widths});
   to.push_back({"40", "warpgroup_results", {{"out", {0, 1, 2, 3, 4, 5, 6, 7}}, {"N", {64, 96, 80, 40}}, {"M", {64, 128, 32}}, {"tiles", {0, 1}}}, results});
   to.push_back({"39", "warpgroup_endings", {{"kind", {0, 1, 2, 3, 4, 5, 6, 7}}, {"M", {64, 128}}, {"N", {64, 96}}, {"persistent", {0, 1}}, {"out", {static_cast<int64_t>(tl::f32), static_cast<int64_t>(tl::bf16)}}}, endings});
+  to.push_back({"39", "warpgroup_block_scales", {{"types", {0, 3}}, {"M", {64, 128}}, {"N", {64, 40}}, {"row_bytes", {128, 64}}, {"persistent", {0, 1}}}, block_scales});
   to.push_back({"40", "tf32_rounds_half_to_even", {{"base", {4090, 8160}}}, tf32_rounds});
 }
 

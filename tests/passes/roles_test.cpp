@@ -175,5 +175,34 @@ TEST(Roles, WhatStandsBetweenTheLoopAndTheStoreIsOneLoop) {
   EXPECT_EQ(copies, 1);  // the result
 }
 
+// A product over the trip's tiles alone, whose elements are added up with what `reads` gives for a row.
+std::string scaled_text(const std::string& copy, const std::string& reads, const std::string& before_product = "") {
+  GemmShape g;
+  g.before = copy;
+  g.between = "  40: parallel (%i : 128, %j : 128) {\n      let %s = load @acc[%i, %j]\n      let %r = load " + reads +
+              "\n      let %t = load @total[%i, %j]\n      store @total[%i, %j] = add(%t, mul(%s, %r))\n    }\n" + before_product;
+  std::string text = gemm_text(g);
+  const auto put = [&](const std::string& at, const std::string& what) { text.insert(text.find(at), what); };
+  put("dim %M", "var %i loop index\nvar %j loop index\nvar %s let f32\nvar %r let f32\nvar %t let f32\n");
+  put("buffer @a shared", "buffer @S global f32 [64, %M] in argument 4\nbuffer @scales shared f32 [1, 128]\nbuffer @total fragment f32 [128, 128]\n");
+  put("kernel \"gemm\"", "parameter tensor @S \"S\"\n");
+  put("  4: fill", "  30: alloc @scales\n  31: alloc @total\n  32: fill @total[0:128, 0:128] = f32(0x0)\n");
+  return text;
+}
+
+TEST(Roles, WorkOnTheProductsOfATripIsTheConsumers) {
+  const std::string copy = "    41: copy @S[%k:1, mul(%y, 128):128] -> @scales[0:1, 0:128]\n";
+  const Module module = lowered(scaled_text(copy, "@scales[0, %i]"), "sm_90a");
+  const RolePlan& roles = module.plans[0].roles;
+  ASSERT_TRUE(roles.on) << roles.reason;
+  EXPECT_TRUE(roles.works);
+  EXPECT_EQ(roles.plain_tiles.size(), 1u);
+  EXPECT_EQ(count(module.program.kernels[0].body, Primitive::tma_load_2d), 3);
+  const auto reason = [](const std::string& text) { return lowered(text, "sm_90a", "plan_roles").plans[0].roles.reason; };
+  EXPECT_EQ(reason(scaled_text("", "@S[%k, add(mul(%y, 128), %i)]")), "");
+  EXPECT_EQ(reason(scaled_text("", "@scales[0, %i]")), "operation 40: element-wise work of its loop reads a tile that the loop does not copy");
+  EXPECT_EQ(reason(scaled_text(copy, "@S[%k, add(mul(%y, 128), %i)]")), "operation 41: nothing in the loop reads its tile");
+}
+
 }  // namespace
 }  // namespace tilert::passes
