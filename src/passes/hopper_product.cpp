@@ -1,6 +1,8 @@
 // Warpgroup products of consumers: the loop around them, descriptors, the release of slots.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "ir/visit.h"
 #include "layout/fragment_builders.h"
 #include "passes/hopper.h"
@@ -35,7 +37,8 @@ Status RoleLowering::multiply_loop() {
     low_.call(Primitive::mbarrier_wait, {barrier_arg(full_, slot), value_arg(parity)});
     for (const StmtPtr& s : loop().body)
       if (const auto* gemm = std::get_if<Gemm>(&s->node)) multiply(*s, *gemm, slot);
-    low_.call(Primitive::wgmma_wait, {text_arg("1")});
+    const auto products = std::count_if(loop().body.begin(), loop().body.end(), [](const StmtPtr& s) { return std::holds_alternative<Gemm>(s->node); });
+    low_.call(Primitive::wgmma_wait, {text_arg(std::to_string(products))});
     release(before);
     low_.store({before, {}}, slot);
     advance(place_, slot, parity);

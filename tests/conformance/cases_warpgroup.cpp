@@ -282,6 +282,44 @@ Scenario block_scales(const Values& v) {
   return s;
 }
 
+// 39. Two products of a trip share a tile; what comes of them meets behind the loop.
+Scenario two_products(const Values& v) {
+  const tl::DType dtype = v.dtype();
+  const int64_t bm = v["M"], bn = v["N"], bk = 32, m = bm - 10, n = bn - 8, k = v["trips"] * bk - 8;
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto X = b.input("X", dtype, {m, k}), G = b.input("G", dtype, {n, k}), U = b.input("U", dtype, {n, k});
+    auto C = b.output("C", dtype, {m, n});
+    b.grid({1}, [&](tl::Index) {
+      auto x = b.shared(dtype, {bm, bk}), g = b.shared(dtype, {bn, bk}), u = b.shared(dtype, {bn, bk});
+      auto gate = b.fragment(tl::f32, {bm, bn}), up = b.fragment(tl::f32, {bm, bn});
+      b.clear(gate), b.clear(up);
+      b.pipelined(v["trips"], tl::stages(2), [&](tl::Index step) {
+        b.copy(X(0, step * bk), x);
+        b.copy(G(0, step * bk), g);
+        b.copy(U(0, step * bk), u);
+        b.gemm(x, g, gate, tl::trans_b);
+        b.gemm(x, u, up, tl::trans_b);
+      });
+      b.parallel({bm, bn}, [&](tl::Index i, tl::Index j) { up(i, j) = tl::max(gate(i, j), 0.f) - up(i, j); });
+      b.copy(up, C(0, 0));
+    });
+  });
+  const Reals x = whole(m * k, -1, 1, 1), g = whole(n * k, -1, 1, 2), u = whole(n * k, -1, 1, 3);
+  Reals c;
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t j = 0; j < n; ++j) {
+      Real gate = 0, up = 0;
+      for (int64_t p = 0; p < k; ++p) {
+        gate += x[static_cast<size_t>(i * k + p)] * g[static_cast<size_t>(j * k + p)];
+        up += x[static_cast<size_t>(i * k + p)] * u[static_cast<size_t>(j * k + p)];
+      }
+      c.push_back(std::fmax(gate, 0) - up);
+    }
+  s.launch().input(dtype, x).input(dtype, g).input(dtype, u).output(dtype, exactly(c));
+  return s;
+}
+
 }  // namespace
 
 void add_warpgroup_cases(std::vector<Case>& to) {
@@ -293,6 +331,7 @@ void add_warpgroup_cases(std::vector<Case>& to) {
   to.push_back({"40", "warpgroup_results", {{"out", {0, 1, 2, 3, 4, 5, 6, 7}}, {"N", {64, 96, 80, 40}}, {"M", {64, 128, 32}}, {"tiles", {0, 1}}}, results});
   to.push_back({"39", "warpgroup_endings", {{"kind", {0, 1, 2, 3, 4, 5, 6, 7}}, {"M", {64, 128}}, {"N", {64, 96}}, {"persistent", {0, 1}}, {"out", {static_cast<int64_t>(tl::f32), static_cast<int64_t>(tl::bf16)}}}, endings});
   to.push_back({"39", "warpgroup_block_scales", {{"types", {0, 3}}, {"M", {64, 128}}, {"N", {64, 40}}, {"row_bytes", {128, 64}}, {"persistent", {0, 1}}}, block_scales});
+  to.push_back({"39", "warpgroup_two_products", {{"M", {64, 128}}, {"N", {64, 40}}, {"trips", {1, 2, 5}}, dtypes({tl::f16, tl::bf16})}, two_products});
   to.push_back({"40", "tf32_rounds_half_to_even", {{"base", {4090, 8160}}}, tf32_rounds});
 }
 
