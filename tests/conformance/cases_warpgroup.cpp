@@ -129,12 +129,12 @@ Scenario tf32_rounds(const Values& v) {
     const Real step = x == 0 ? Real{1} : std::ldexp(Real{1}, std::ilogb(x) - 10);
     return std::nearbyint(x / step) * step;
   };
-  // One value of a row meets a one of b: each sum is one rounded value.
+  // One value of a row meets one of b, 1 to 3: each sum is one rounded value.
   for (int64_t i = 0; i < 64; ++i) in.a[static_cast<size_t>(i * 64 + i)] = static_cast<Real>(v["base"] + i);
   for (int64_t j = 0; j < 32; ++j)
-    for (int64_t k = 0; k < 64; ++k) in.b[static_cast<size_t>(j * 64 + k)] = 1 + j % 3;
+    for (int64_t k = 0; k < 64; ++k) in.b[static_cast<size_t>(j * 64 + k)] = 1 + (j + k) % 3;
   for (int64_t i = 0; i < 64; ++i)
-    for (int64_t j = 0; j < 32; ++j) in.c[static_cast<size_t>(i * 32 + j)] = ten_bits(static_cast<Real>(v["base"] + i)) * static_cast<Real>(1 + j % 3);
+    for (int64_t j = 0; j < 32; ++j) in.c[static_cast<size_t>(i * 32 + j)] = ten_bits(static_cast<Real>(v["base"] + i)) * static_cast<Real>(1 + (j + i) % 3);
   s.launch().input(tl::f32, in.a).input(tl::f32, in.b).output(tl::f32, exactly(in.c));
   return s;
 }
