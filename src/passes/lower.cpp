@@ -248,7 +248,7 @@ Access Lower::global_access(BufferId tensor, const std::vector<Expr>& indices) {
 }
 
 Expr Lower::inside(BufferId tensor, const std::vector<Expr>& indices, const std::vector<Expr>& valid, const Comparison& below) {
-  const Buffer& b = program().buffer(tensor);
+  const Buffer b = program().buffer(tensor);  // a copy: `below` may add buffers
   Expr condition = nullptr;
   for (size_t d = 0; d < indices.size(); ++d) {
     if (d == 0 && is_addressed(b)) {
