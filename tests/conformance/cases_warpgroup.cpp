@@ -146,7 +146,7 @@ Scenario results(const Values& v) {
   r.out = kOut[v["out"]];
   r.types = is_float(r.out) ? kTypes[0] : kTypes[6];
   const int64_t bk = 64 / bytes_of_type(r.types.a), past = v["tiles"] * v["M"];
-  r.shape = {v["M"] + past - 3, v["N"] + 16, 2 * bk, v["M"], v["N"], bk};
+  r.shape = {v["M"] + past - 3, v["N"] + 16, 5 * bk, v["M"], v["N"], bk};  // the ring goes round
   if (v["tiles"]) r.hints.persistent();
   Scenario s;
   s.program([&](tl::Builder& b) { build(b, r); });
@@ -212,7 +212,7 @@ Scenario endings(const Values& v) {
   r.out = v.dtype("out");
   // Reductions see whole tiles: rows and columns outside of the tensors are zeros there.
   const int64_t tiles = 1 + v["persistent"];
-  r.shape = {v["M"] * tiles - 5, v["N"] - 8, 64, v["M"], v["N"], 32};
+  r.shape = {v["M"] * tiles - 5, v["N"] - 8, 160, v["M"], v["N"], 32};
   if (v["persistent"]) r.hints.persistent();
   Scenario s;
   s.program([&](tl::Builder& b) { build(b, r, [&](tl::Builder& builder, tl::Tile C) { return ending_of(builder, C, r, kind); }); });
@@ -331,7 +331,7 @@ void add_warpgroup_cases(std::vector<Case>& to) {
   to.push_back({"40", "warpgroup_results", {{"out", {0, 1, 2, 3, 4, 5, 6, 7}}, {"N", {64, 96, 80, 40}}, {"M", {64, 128, 32}}, {"tiles", {0, 1}}}, results});
   to.push_back({"39", "warpgroup_endings", {{"kind", {0, 1, 2, 3, 4, 5, 6, 7}}, {"M", {64, 128}}, {"N", {64, 96}}, {"persistent", {0, 1}}, {"out", {static_cast<int64_t>(tl::f32), static_cast<int64_t>(tl::bf16)}}}, endings});
   to.push_back({"39", "warpgroup_block_scales", {{"types", {0, 3}}, {"M", {64, 128}}, {"N", {64, 40}}, {"row_bytes", {128, 64}}, {"persistent", {0, 1}}}, block_scales});
-  to.push_back({"39", "warpgroup_two_products", {{"M", {64, 128}}, {"N", {64, 40}}, {"trips", {1, 2, 5}}, dtypes({tl::f16, tl::bf16})}, two_products});
+  to.push_back({"39", "warpgroup_two_products", {{"M", {64, 128}}, {"N", {64, 40}}, {"trips", {4, 5}}, dtypes({tl::f16, tl::bf16})}, two_products});
   to.push_back({"40", "tf32_rounds_half_to_even", {{"base", {4090, 8160}}}, tf32_rounds});
 }
 
