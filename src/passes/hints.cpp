@@ -146,7 +146,7 @@ std::string why_not_on_gpu(const HintOutcome& h, const KernelPlan& plan, const K
       return plan.roles.consumers == h.asked ? "" : fmt::format("its tile is one of {} warpgroups", plan.roles.consumers);
     case HintKind::cluster: return h.asked == 1 ? "" : "no copy of this version is multicast: each block copies for itself";
     case HintKind::pdl: return h.asked == 0 ? "" : plan.not_dependent;
-    case HintKind::split_k: return h.asked == 1 ? "" : "products of this version are not split along K";
+    case HintKind::split_k: return h.asked == 1 ? "" : plan.not_split;
     case HintKind::threads_fixed: return "";
   }
   return "this version does not know it";

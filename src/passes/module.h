@@ -122,6 +122,8 @@ struct KernelPlan {
   RolePlan roles;
   ir::VarId tile_round = ir::kNoVar;        // of the loop over tiles, which is all but lets of a persistent kernel's body
   SchedulePlan schedule;
+  int64_t parts = 1;                        // to which the trips of its loop are dealt
+  std::string not_split;                    // why to no more, where that was asked for
   std::string not_dependent;                // why it does not wait for the grids before it, where it was asked to
   int64_t raster = 0;                       // width of the groups in which blocks or tiles come; 0: none
   int cluster[3] = {1, 1, 1};

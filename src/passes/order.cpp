@@ -16,6 +16,7 @@
 #include "passes/roles.h"
 #include "passes/select.h"
 #include "passes/shared_plan.h"
+#include "passes/split_k.h"
 #include "passes/structure.h"
 #include "passes/tables.h"
 #include "passes/views.h"
@@ -30,6 +31,7 @@ const std::vector<Pass>& gpu_passes() {
       {"tables", tables, Stage::specialized},
       {"take_hints", take_hints, Stage::specialized},
       {"raster", raster, Stage::specialized},
+      {"split_k", split_k, Stage::specialized},
       {"persist", persist, Stage::specialized},
       {"expand", expand, Stage::specialized},
       {"pack_tiles", pack_tiles, Stage::specialized},

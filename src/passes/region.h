@@ -37,11 +37,12 @@ inline bool overwrites(const ir::Program& program, const ir::Stmt& s, ir::Buffer
 }
 
 // Whether the block waits for what other blocks write: nothing behind an acquire or a grid_sync may be read before it.
-inline bool orders_blocks(const ir::Block& body) {
+// Counters of the workspace are the passes' own, who know what is read behind them.
+inline bool orders_blocks(const ir::Program& program, const ir::Block& body) {
   bool found = false;
   ir::for_each_stmt(body, [&](const ir::Stmt& s) {
     const auto* a = std::get_if<ir::Atomic>(&s.node);
-    found |= (a && ir::acquires(a->order)) || std::holds_alternative<ir::GridSync>(s.node);
+    found |= (a && ir::acquires(a->order) && !ir::is_workspace(program.buffer(a->to.buffer))) || std::holds_alternative<ir::GridSync>(s.node);
   });
   return found;
 }

@@ -155,7 +155,7 @@ RingPlan plan_loop(const Module& module, const Kernel& kernel, const KernelPlan&
                    const PassContext& context) {
   RingPlan plan;
   const Program& program = module.program;
-  if (orders_blocks(loop.body)) return {1, {}, {}, "it waits for other blocks, which copies that run ahead would not"};
+  if (orders_blocks(program, loop.body)) return {1, {}, {}, "it waits for other blocks, which copies that run ahead would not"};
   if (!counts_ahead(module, loop)) return {1, {}, {}, "the trips ahead of it may be beyond 64 bits"};
   plan.reason = nested_copies(loop);
   LoopFacts facts = collect(loop);

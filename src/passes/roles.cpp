@@ -41,7 +41,7 @@ std::string RolePlanner::decide() {
   if (!context_.target.has(Feature::wgmma) || !context_.target.has(Feature::tma)) return "no warpgroup products on this target";
   if (hint_of(kernel_, HintKind::roles) == 1) return "the program asks for no roles";
   if (hint_of(kernel_, HintKind::threads_fixed)) return "its number of threads is fixed: none are left for a producer";
-  if (orders_blocks(kernel_.body)) return "it waits for other blocks, which copies that run ahead would not";
+  if (orders_blocks(program_, kernel_.body)) return "it waits for other blocks, which copies that run ahead would not";
   const Stmt* loop = nullptr;
   for (const StmtPtr& s : body_) {
     const auto* f = std::get_if<For>(&s->node);

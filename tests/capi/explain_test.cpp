@@ -67,9 +67,9 @@ json outcome(const json& kernel, const std::string& hint) {
 TEST(Explain, EveryHintHasItsOutcomeAndWhatWasNotTakenItsReason) {
   const auto program = hinted(tl::threads(64).min_blocks(2).max_registers(96).raster(4).cluster(2).pdl().split_k(4).roles_off().consumers(1));
   const json kernel = json::parse(explained(program, "sm_80", TILERT_EXPLAIN_JSON))["kernels"][0];
-  for (const char* taken : {"threads 64", "min_blocks 2", "max_registers 96", "raster 4", "roles 1", "stages 3", "evict last"})
+  for (const char* taken : {"threads 64", "min_blocks 2", "max_registers 96", "raster 4", "roles 1", "stages 3", "evict last", "split_k 4"})
     EXPECT_EQ(outcome(kernel, taken)["taken"], true) << taken << outcome(kernel, taken);
-  const std::pair<const char*, const char*> left[] = {{"cluster 2", "multicast"},   {"pdl 1", "sm_90 on"},      {"split_k 4", "along K"},
+  const std::pair<const char*, const char*> left[] = {{"cluster 2", "multicast"},   {"pdl 1", "sm_90 on"},
                                                       {"consumers 1", "no roles"}, {"prefer tma", "roles"}};
   for (const auto& [hint, reason] : left) {
     EXPECT_EQ(outcome(kernel, hint)["taken"], false) << hint;
@@ -79,6 +79,46 @@ TEST(Explain, EveryHintHasItsOutcomeAndWhatWasNotTakenItsReason) {
   EXPECT_THAT(outcome(turing, "evict last")["reason"].dump(), HasSubstr("sm_75 has no eviction priorities"));
   EXPECT_EQ(kernel["hints"].size(), 12u);
   EXPECT_EQ(kernel["threads"], 64);
+}
+
+// A kernel of [64, 32] * [64, 32]^T each trip, split in two: `change` is what stands in the loop beside, `before` in front of it.
+tl::Program splitting(const std::function<void(tl::Builder&, const tl::Tile& sum, const tl::Tile& out, tl::Index k)>& change,
+                      const std::function<void(tl::Builder&, const tl::Tile& sum, const tl::Tile& out)>& before = {}) {
+  tl::Builder b("splitting");
+  auto A = b.input("A", tl::f16, {64, 128}), B = b.input("B", tl::f16, {64, 128}), C = b.inout("C", tl::f32, {64, 64});
+  b.grid({1}, tl::Hints().split_k(2), [&](tl::Index) {
+    auto a = b.shared(tl::f16, {64, 32}, "left"), w = b.shared(tl::f16, {64, 32}, "right");
+    auto sum = b.fragment(tl::f32, {64, 64}, "sum");
+    if (before) before(b, sum, C);
+    else b.clear(sum);
+    b.pipelined(4, [&](tl::Index k) {
+      b.copy(A(0, k * 32), a);
+      b.copy(B(0, k * 32), w);
+      b.gemm(a, w, sum, tl::trans_b);
+      if (change) change(b, sum, C, k);
+    });
+    b.copy(sum, C);
+  });
+  return b.finish();
+}
+
+TEST(Explain, ALoopThatCannotBeSplitAlongKSaysWhatStandsInTheWay) {
+  const auto why = [](const tl::Program& program) {
+    return outcome(json::parse(explained(program, "sm_80", TILERT_EXPLAIN_JSON))["kernels"][0], "split_k 2");
+  };
+  EXPECT_EQ(why(splitting({}))["taken"], true) << why(splitting({}));
+  const auto reason = [&](const tl::Program& program) { return why(program)["reason"].get<std::string>(); };
+  EXPECT_THAT(reason(splitting([](tl::Builder& b, const tl::Tile& sum, const tl::Tile&, tl::Index) {
+                b.parallel({64, 64}, [&](tl::Index i, tl::Index j) { sum(i, j) = sum(i, j) * 0.5f; });
+              })), HasSubstr("sum goes from trip to trip, and is no sum of products"));
+  EXPECT_THAT(reason(splitting([](tl::Builder& b, const tl::Tile&, const tl::Tile& out, tl::Index k) {
+                b.parallel({64}, [&](tl::Index i) { out(i, k) = 1.0f; });
+              })), HasSubstr("writes a tensor in or before the loop"));
+  EXPECT_THAT(reason(splitting({}, [](tl::Builder& b, const tl::Tile& sum, const tl::Tile&) { b.fill(sum, 1.0f); })), HasSubstr("sum is not cleared before the loop"));
+  EXPECT_THAT(reason(splitting({}, [](tl::Builder& b, const tl::Tile& sum, const tl::Tile& out) {
+                b.clear(sum);
+                b.atomic_add(out(0, 0), 1.0f);
+              })), HasSubstr("would happen once for each part"));
 }
 
 TEST(Explain, AKernelThatWaitsForTheGridBeforeItIsThereWhereTheTargetHasIt) {

@@ -171,6 +171,8 @@ void Coverage::note_plan(const std::string& target, const passes::KernelPlan& pl
                       plan.roles.stores.empty() ? "" : ", tensor stores"));
   else if (!plan.roles.reason.empty())
     fired("no roles: " + grouped(plan.roles.reason));
+  if (plan.parts > 1) fired("loop split along K");
+  if (!plan.not_split.empty()) fired("not split along K: " + grouped(plan.not_split));
   if (!plan.partial.empty()) fired("partial sums");
   for (const passes::Conversion& c : plan.conversions) fired("conversion: " + grouped(c.reason));
 }

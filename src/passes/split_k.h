@@ -1,0 +1,19 @@
+// split_k: with the hint split_k = S the trips of a kernel's pipelined loop are dealt to S blocks, in order.
+// before: grid (X, Y) { a; loop 0 to n { copies, acc += product }; b }
+// after:  grid (X, Y, S) { a; loop over the part's trips { copies, acc += product }; parts[tile, part] = acc;
+//           arrived = arrivals[tile] += 1; if it is the last of the S { acc = sum of parts[tile, 0 to S - 1]; b } }
+// The sum is made in the order of the parts, whoever comes last: bits do not depend on time. Where there are more tiles than
+// have counters the first block of each tile does all of it, as without the hint.
+// Not here: how many parts are worth it (the program says), what CPUs do (nothing: their blocks run on their own).
+#pragma once
+
+#include "passes/module.h"
+
+namespace tilert::passes {
+
+inline constexpr int64_t kMostSplitTiles = 4096;
+
+// before: hints taken, block indices as the program has them; after: KernelPlan::parts, or not_split.
+Result<Module> split_k(Module module, const PassContext& context);
+
+}  // namespace tilert::passes
