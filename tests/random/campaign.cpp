@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <sstream>
 
 #include "random/generator.h"
@@ -173,6 +174,13 @@ std::vector<std::string> usual_backends() {
   return out;
 }
 
+// Told at once: a process that is ended while it looks for a smaller program has said what it found.
+static void add(CampaignResult& to, Finding finding) {
+  std::fprintf(stderr, "seed %llu%s%s: %s\n", static_cast<unsigned long long>(finding.seed), finding.backend.empty() ? "" : " on ", finding.backend.c_str(),
+               finding.message.substr(0, 300).c_str());
+  to.findings.push_back(std::move(finding));
+}
+
 CampaignResult run_campaign(const Campaign& campaign) {
   CampaignResult out;
   const uint64_t end = campaign.first + campaign.count;
@@ -187,7 +195,7 @@ CampaignResult run_campaign(const Campaign& campaign) {
       const std::vector<std::string> f = fields(*line);
       if (f[0] == "why_not") return out.why_not = f[1], out;
       if (f[0] == "ahead" || f[0] == "begin") at = std::stoull(f[1]), together = f[0] == "ahead";
-      if (f[0] == "found") out.findings.push_back({at, f[1], f[2]});
+      if (f[0] == "found") add(out, {at, f[1], f[2]});
       if (f[0] == "count") out.coverage.add(f[2], std::stoll(f[1]));
       if ((enough = out.findings.size() >= campaign.max_findings)) break;
     }
@@ -199,7 +207,7 @@ CampaignResult run_campaign(const Campaign& campaign) {
       start.first = at, start.alone = at + campaign.batch;
       continue;
     }
-    out.findings.push_back({at, "", why, true});
+    add(out, {at, "", why, true});
     start.first = at + 1;
     out.done = start.first - campaign.first;
   }

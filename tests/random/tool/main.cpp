@@ -97,24 +97,35 @@ int run_file(const Options& o) {
   return 1;
 }
 
+nlohmann::json told_of(const Finding& finding, const Case& c, bool shrunk) {
+  return {{"seed", finding.seed}, {"backend", finding.backend}, {"message", finding.message},
+          {"crashed", finding.crashed}, {"shrunk", shrunk}, {"tir", to_text(c)}};
+}
+
+void write_json(const Options& o, const CampaignResult& result, const nlohmann::json& told) {
+  if (o.json.empty()) return;
+  std::ofstream(o.json) << nlohmann::json{{"programs", result.done}, {"backends", o.campaign.backends},
+                                          {"findings", told}, {"coverage", result.coverage.counts()}}
+                               .dump(1, ' ', false, nlohmann::json::error_handler_t::replace)
+                        << "\n";
+}
+
 int run_seeds(const Options& o) {
   const CampaignResult result = run_campaign(o.campaign);
   if (!result.why_not.empty()) return std::fprintf(stderr, "%s\n", result.why_not.c_str()), 2;
   nlohmann::json told = nlohmann::json::array();
+  for (const Finding& finding : result.findings) told.push_back(told_of(finding, generate(finding.seed), false));
+  write_json(o, result, told);  // what follows may take longer than somebody waits
   std::set<std::string> kinds;  // one of each fault is made smaller
-  for (const Finding& finding : result.findings) {
+  for (size_t i = 0; i < result.findings.size(); ++i) {
+    const Finding& finding = result.findings[i];
     Case c = generate(finding.seed);
     const bool shrinks = o.shrink && kinds.insert(finding.backend + kind_of(finding)).second;
     if (shrinks) c = shrink(c, finding, o.campaign.seconds, o.shrink_limit);
     tell(finding, c, shrinks);
-    told.push_back({{"seed", finding.seed}, {"backend", finding.backend}, {"message", finding.message},
-                    {"crashed", finding.crashed}, {"shrunk", shrinks}, {"tir", to_text(c)}});
+    told[i] = told_of(finding, c, shrinks);
   }
-  if (!o.json.empty())
-    std::ofstream(o.json) << nlohmann::json{{"programs", result.done}, {"backends", o.campaign.backends},
-                                            {"findings", told}, {"coverage", result.coverage.counts()}}
-                                 .dump(1, ' ', false, nlohmann::json::error_handler_t::replace)
-                          << "\n";
+  write_json(o, result, told);
   if (o.coverage) std::fputs(result.coverage.report().c_str(), stdout);
   const int64_t programs = result.coverage.count("programs");
   const int64_t twice = result.coverage.count("programs with a pipelined loop that uses a copy twice or more");
