@@ -208,6 +208,15 @@ void CText::stmt(const Stmt& s) {
              s.node);
 }
 
+static bool holds_warpgroup_products(const Block& body) {
+  bool found = false;
+  for_each_stmt(body, [&](const Stmt& s) {
+    const auto* call = std::get_if<ir::Call>(&s.node);
+    found |= call && call->primitive == Primitive::wgmma_commit;
+  });
+  return found;
+}
+
 // The counter is an int where begin and end are, too: of a loop without trips they may lie anywhere.
 void CText::loop(const For& f) {
   const bool is_narrow = narrow_(program_.var(f.var));
@@ -215,6 +224,7 @@ void CText::loop(const For& f) {
   const bool counts_in_int = is_narrow && is_int(f.begin) && is_int(f.end);
   const std::string name = var(f.var), counter = is_narrow && !counts_in_int ? name + "_wide" : name;
   if (f.kind == ForKind::unrolled) line("#pragma unroll");
+  else if (holds_warpgroup_products(f.body)) line("#pragma unroll 1");  // ptxas serializes what is in flight from copy to copy (C7518)
   open(fmt::format("for ({} {} = {}; {} {} {}; {}) {{", counts_in_int ? "int" : "tl_i64", counter, expr(f.begin), counter,
                    f.step > 0 ? "<" : ">", expr(f.end),
                    advance(f, counter, counts_in_int ? INT32_MIN : INT64_MIN, counts_in_int ? INT32_MAX : INT64_MAX)));

@@ -40,7 +40,7 @@ Scenario ways_past_64_bits(const Values& v) {
   });
   Reals begins, ends, trips, sums, trips_before, sums_before;
   for (const Loop& loop : loops) {
-    trips_before.push_back(static_cast<Real>(100 * begins.size())), sums_before.push_back(static_cast<Real>(7000 + begins.size()));
+    trips_before.push_back(static_cast<Real>(100 * begins.size())), sums_before.push_back(static_cast<Real>(7000 + 13 * begins.size()));
     int64_t n = static_cast<int64_t>(trips_before.back()), i = loop.begin;
     auto sum = static_cast<int32_t>(sums_before.back());
     for (bool more = true; more && (loop.step > 0 ? i < loop.end : i > loop.end); more = !__builtin_add_overflow(i, loop.step, &i))
