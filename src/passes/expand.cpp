@@ -6,6 +6,7 @@
 #include "ir/visit.h"
 #include "passes/expansion.h"
 #include "passes/hints.h"
+#include "passes/region.h"
 
 namespace tilert::passes {
 
@@ -205,9 +206,7 @@ void Expansion::pick(const Pick& n) {
 }
 
 Result<Module> expand(Module module, const PassContext& context) {
-  uint32_t next = 1;
-  for (const Kernel& kernel : module.program.kernels)
-    for_each_stmt(kernel.body, [&](const Stmt& s) { next = std::max(next, s.ordinal + 1); });
+  uint32_t next = next_ordinal(module.program);
   for (Kernel& kernel : module.program.kernels) {
     const int64_t fixed = hint_of(kernel, HintKind::threads_fixed);
     const auto asked = static_cast<int>(fixed ? fixed : hint_of(kernel, HintKind::threads));

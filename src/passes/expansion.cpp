@@ -2,6 +2,7 @@
 #include "passes/expansion.h"
 
 #include "ir/visit.h"
+#include "passes/region.h"
 
 namespace tilert::passes {
 
@@ -101,14 +102,7 @@ Expansion::Exprs Expansion::place_of_line(const Region& region, const Exprs& poi
   return place(region, region.offsets.size() == point.size() ? point : without(point, dim));
 }
 
-Region Expansion::whole(BufferId buffer) {
-  Region r{buffer, {}, {}};
-  for (Expr e : program_.buffer(buffer).shape) {
-    r.offsets.push_back(index(0));
-    r.extents.push_back(e->as_int());
-  }
-  return r;
-}
+Region Expansion::whole(BufferId buffer) { return whole_region(program_, buffer); }
 
 Expansion::Exprs Expansion::combined(const Combine& combine, const Exprs& left, const Exprs& right) {
   std::unordered_map<VarId, Expr> values;

@@ -1,6 +1,8 @@
 // Questions about regions that several passes ask.
 #pragma once
 
+#include <algorithm>
+
 #include "ir/program.h"
 #include "ir/semantics.h"
 #include "ir/visit.h"
@@ -15,6 +17,24 @@ inline bool is_whole(const ir::Program& program, const ir::Region& region) {
         region.extents[d] != buffer.shape[d]->as_int())
       return false;
   return true;
+}
+
+// All of a tile, whose shape is constant.
+inline ir::Region whole_region(const ir::Program& program, ir::BufferId tile) {
+  ir::Region out{tile, {}, {}};
+  for (ir::Expr extent : program.buffer(tile).shape) {
+    out.offsets.push_back(program.arena->index(0));
+    out.extents.push_back(extent->as_int());
+  }
+  return out;
+}
+
+// The first ordinal that no statement of the program has.
+inline uint32_t next_ordinal(const ir::Program& program) {
+  uint32_t next = 1;
+  for (const ir::Kernel& kernel : program.kernels)
+    ir::for_each_stmt(kernel.body, [&](const ir::Stmt& s) { next = std::max(next, s.ordinal + 1); });
+  return next;
 }
 
 // Two global buffers may be the same memory (ir::may_share); two tiles are when one holds the other's elements.

@@ -16,18 +16,11 @@ namespace {
 
 using namespace ir;
 
-uint32_t ordinals_of(const Program& program) {
-  uint32_t most = 0;
-  for (const Kernel& kernel : program.kernels)
-    for_each_stmt(kernel.body, [&](const Stmt& s) { most = std::max(most, s.ordinal); });
-  return most + 1;
-}
-
 class SplitK {
  public:
   SplitK(Module& module, size_t index, int64_t parts)
       : module_(module), program_(module.program), arena_(*module.program.arena), kernel_(module.program.kernels[index]), parts_(parts),
-        ordinal_(ordinals_of(module.program)) {}
+        ordinal_(next_ordinal(module.program)) {}
 
   // Empty, or why the kernel cannot be split.
   std::string why_not() {
@@ -198,12 +191,6 @@ class SplitK {
     return r;
   }
 
-  Region whole(BufferId buffer) const {
-    Region r{buffer, {}, {}};
-    for (Expr e : program_.buffer(buffer).shape) r.offsets.push_back(arena_.index(0)), r.extents.push_back(e->as_int());
-    return r;
-  }
-
   StmtPtr copy(Region from, Region to) {
     Copy c;
     c.src = std::move(from), c.dst = std::move(to);
@@ -218,7 +205,7 @@ class SplitK {
       parts.push_back(program_.add_workspace("parts", program_.buffer(sum).dtype, std::move(shape), false));
     }
     Block arrive, add_up;
-    for (size_t i = 0; i < sums_.size(); ++i) arrive.push_back(copy(whole(sums_[i]), part_of(parts[i], sums_[i], part_)));
+    for (size_t i = 0; i < sums_.size(); ++i) arrive.push_back(copy(whole_region(program_, sums_[i]), part_of(parts[i], sums_[i], part_)));
     const VarId old = program_.add_var(VarKind::let, DType::uint32, "arrived");
     arrive.push_back(make(Atomic{AtomicOp::add, {counters, {number_}}, arena_.constant(DType::uint32, 1), nullptr, old, MemoryOrder::acq_rel, MemoryScope::device}));
     const Expr is_last = arith::eq(arena_, program_.var(old), arena_.constant(DType::uint32, static_cast<uint64_t>(parts_ - 1)));
@@ -248,7 +235,7 @@ class SplitK {
   // In the order of the parts, all of which come from memory, the block's own too.
   void sum_up(BufferId parts, BufferId sum, Block& out) {
     constexpr int64_t kUnrolled = 8;  // whose loads may be under way together
-    out.push_back(copy(part_of(parts, sum, arena_.index(0)), whole(sum)));
+    out.push_back(copy(part_of(parts, sum, arena_.index(0)), whole_region(program_, sum)));
     For others;
     others.kind = parts_ <= kUnrolled ? ForKind::unrolled : ForKind::serial;
     others.var = program_.add_var(VarKind::loop, DType::index, "other");

@@ -93,16 +93,7 @@ class Splitter {
     BufferId from = kNoBuffer;
     for (BufferId id : valid)
       if (id != fragment && (from == kNoBuffer || id == tile)) from = id;
-    out_.push_back(make_stmt(Reinterpret{whole(from), whole(fragment)}, s.ordinal, s.location));
-  }
-
-  Region whole(BufferId id) const {
-    Region r{id, {}, {}};
-    for (Expr extent : program_.buffer(id).shape) {
-      r.offsets.push_back(program_.arena->index(0));
-      r.extents.push_back(extent->as_int());
-    }
-    return r;
+    out_.push_back(make_stmt(Reinterpret{whole_region(program_, from), whole_region(program_, fragment)}, s.ordinal, s.location));
   }
 
   Status leaf(const StmtPtr& s) {
