@@ -87,6 +87,14 @@ TEST(Found, CasesStayRight) {
   }
 }
 
+TEST(Nvrtc, CompilesFoundCases) {
+  if (auto nvrtc = open_nvrtc(); !nvrtc) GTEST_SKIP() << nvrtc.error().message;
+  for (const FoundCase& one : found_cases()) {
+    const auto found = check_in_child(one.c, {"nvrtc:sm_90a"}, 60);
+    EXPECT_FALSE(found) << one.file << ": " << found->message;
+  }
+}
+
 // Roles run nowhere else without a GPU.
 TEST(Found, CasesStayRightOnAnEmulatedDevice) {
   Bench bench({"emulated:sm_90a"});

@@ -79,10 +79,6 @@ TL_DEV int tl_block_z() { return tlemu_block(2); }
 //@ tl_arena
 #define tl_arena tlemu_arena()
 
-//@ tl_entry
-template <class T>
-TL_DEV T* tl_entry(tl_i64 address) { return reinterpret_cast<T*>(address); }
-
 //@ tl_address
 TL_DEV tl_u32 tl_address(const void* p) { return tlemu_address(p); }
 
