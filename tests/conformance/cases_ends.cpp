@@ -52,11 +52,12 @@ Scenario ways_past_64_bits(const Values& v) {
   return s;
 }
 
-// 44. Products in a loop whose end lies far before its beginning: it has no trips.
+// 44. Products in a loop whose end lies far before its beginning: it has no trips. Others have one, or so many that the ring goes round.
 Scenario products_without_trips(const Values& v) {
+  const int64_t depth = 5 * 32;
   Scenario s;
   s.program([&](tl::Builder& b) {
-    auto x = b.input("x", tl::f32, {16, 64}), y = b.input("y", tl::f32, {64, 16}), z = b.output("z", tl::f32, {16, 16});
+    auto x = b.input("x", tl::f32, {16, depth}), y = b.input("y", tl::f32, {depth, 16}), z = b.output("z", tl::f32, {16, 16});
     auto end = b.scalar("end", tl::i64);
     b.grid({1}, [&](tl::Index) {
       auto a = b.shared(tl::f32, {16, 32}), w = b.shared(tl::f32, {32, 16});
@@ -73,9 +74,13 @@ Scenario products_without_trips(const Values& v) {
       b.copy(c, z);
     });
   });
-  for (int64_t end : {INT64_MIN, -(INT64_C(1) << 58) - 1, -(INT64_C(1) << 63) + 1, INT64_C(-1), INT64_C(0), INT64_C(2)}) {
-    const int64_t steps = end == 2 ? 2 - (v["pipelined"] ? 0 : v["begin"]) : 0;
-    s.launch().input(tl::f32, Reals(16 * 64, 1)).input(tl::f32, Reals(64 * 16, 2)).output(tl::f32, exactly(Reals(256, static_cast<Real>(64 * steps)))).scalar(tl::i64, static_cast<Real>(end));
+  for (int64_t end : {INT64_MIN, -(INT64_C(1) << 58) - 1, -(INT64_C(1) << 63) + 1, INT64_C(-1), INT64_C(0), INT64_C(1), INT64_C(5)}) {
+    const Reals x = whole(16 * depth, -3, 3, 1), y = whole(depth * 16, -3, 3, 2);
+    Reals z(256, 0);
+    for (int64_t i = 0; i < 16; ++i)
+      for (int64_t k = v["pipelined"] ? 0 : 32 * v["begin"]; end > 0 && k < 32 * end; ++k)
+        for (int64_t j = 0; j < 16; ++j) z[static_cast<size_t>(i * 16 + j)] += x[static_cast<size_t>(i * depth + k)] * y[static_cast<size_t>(k * 16 + j)];
+    s.launch().input(tl::f32, x).input(tl::f32, y).output(tl::f32, exactly(z)).scalar(tl::i64, static_cast<Real>(end));
   }
   return s;
 }

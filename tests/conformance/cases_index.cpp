@@ -165,7 +165,7 @@ void add_index_cases(std::vector<Case>& to) {
   to.push_back({"25", "offsets_above_2_to_31", {{"scope", {0, 1}}}, large_offsets, true});
   to.push_back({"26", "indices_from_memory", {dtypes({tl::i32, tl::i64}), {"staged", {0, 1}}}, gather});
   to.push_back({"26", "colliding_writes", {}, colliding_writes});
-  to.push_back({"27", "one_binary_for_every_size", {{"K", {64, 40, 37, 0}}}, dynamic_product});
+  to.push_back({"27", "one_binary_for_every_size", {{"K", {96, 40, 37, 0}}}, dynamic_product});
   to.push_back({"28", "nothing_to_reduce", {}, empty_reduction});
 }
 

@@ -30,9 +30,9 @@ tl::ProductChoice form_of(int64_t form) {
   switch (form) {
     case 0: return tiles(TILERT_PATH_WARP, 32, 64, 32, false);
     case 1: return tiles(TILERT_PATH_WARP, 16, 32, 32, true);
-    case 2: return tiles(TILERT_PATH_WARPGROUP, 64, 64, 64, false);
+    case 2: return tiles(TILERT_PATH_WARPGROUP, 64, 64, 64, false, 2);
     case 3: return tiles(TILERT_PATH_WARPGROUP, 128, 32, 64, false, 2);
-    default: return tiles(TILERT_PATH_WARPGROUP, 16, 64, 64, true, 4);
+    default: return tiles(TILERT_PATH_WARPGROUP, 16, 64, 32, true);
   }
 }
 
@@ -66,7 +66,8 @@ void add_operand(Launch& launch, tl::DType dtype, const Matrix& m, int64_t rows,
   launch.input(dtype, m.data).placed({rows, columns}, {m.leading, 1});
 }
 
-// 80. Every dtype, transposition, path and epilogue; rows of which no tile is full, leading dimensions that are no row's size.
+// 80. Every dtype, transposition, path and epilogue; rows of which no tile is full, leading dimensions that are no row's size,
+// rows by which a transposed operand's are aligned; blocks that make several tiles, so that rings go on from one to the next.
 Scenario dense(const Values& v) {
   tl::Product p;
   p.a = p.b = v.dtype();
@@ -82,7 +83,7 @@ Scenario dense(const Values& v) {
   s.programs.push_back(chained  ? kernels::try_gemm(p, choice, kernels::chain(kernels::alpha(), kernels::bias(tl::f32), kernels::residual(tl::bf16), kernels::relu()))
                        : scaled ? kernels::try_gemm(p, choice, kernels::chain(kernels::row_scale(), kernels::column_scale(tl::f16), kernels::silu()))
                                 : kernels::try_gemm(p, choice));
-  for (const int64_t m : {most, int64_t{33}, int64_t{0}}) {
+  for (const int64_t m : {most, int64_t{33}, int64_t{0}, int64_t{48}}) {
     const Matrix a = matrix(p.a, std::max<int64_t>(m, 1), p.k, p.trans_a, p.lda, 1), b = matrix(p.b, p.k, p.n, p.trans_b, p.ldb, 2);
     const Reals row = whole(m, -2, 2, 3), column = whole(p.n, -2, 2, 4), both = whole(m * p.n, -8, 8, 5);
     const int64_t ldc = p.ldc ? p.ldc : p.n;
@@ -98,6 +99,7 @@ Scenario dense(const Values& v) {
     for (size_t e = 0; e < want.size(); ++e)
       if (static_cast<int64_t>(e) % ldc >= p.n) want[e].untouched = true;
     Launch& launch = s.launch({m});
+    launch.max_blocks = m == most ? 2 : m == 48;
     if (m == 0) launch.input(p.a, {}).null();
     else add_operand(launch, p.a, a, m, p.k);
     if (m == 0) launch.arguments.back().shape = p.trans_a ? std::vector<int64_t>{p.k, 0} : std::vector<int64_t>{0, p.k};
@@ -162,7 +164,8 @@ Scenario grouped(const Values& v) {
     std::vector<int64_t> dims = {m, slots};
     if (masked && v["scaled"]) dims.push_back(rows);
     s.launch(dims).input(p.a, a.data).input(p.b, b.data).output(tl::f32, want).input(tl::i32, given).inout(tl::i32, Reals(slots * 3, -9), table)
-        .inout(tl::i32, {-9}, exactly({static_cast<Real>(slot * columns)}));
+        .inout(tl::i32, {-9, 0}, exactly({static_cast<Real>(slot * columns), 0}));
+    s.launches.back().max_blocks = which % 3 == 0 ? 2 : 0;
     if (v["scaled"]) s.launches.back().input(tl::f32, scale).input(tl::bf16, bias);
   }
   return s;
@@ -203,7 +206,7 @@ Scenario scaled(const Values& v) {
   const tl::ProductChoice choice = tiles(v["roles"] ? TILERT_PATH_WARPGROUP : TILERT_PATH_WARP, 64, v["tile_n"], 128, false, 2);
   Scenario s;
   s.programs.push_back(kernels::try_scaled_gemm(p, choice));
-  for (const int64_t m : {70, 1}) {
+  for (const int64_t m : {70, 1, 68}) {
     const Matrix a = matrix(p.a, m, k, false, 0, 1), b = matrix(p.b, k, p.n, true, 0, 2);
     Reals of_a = whole(blocks * m, -2, 2, 3), of_b = whole(across * blocks, -2, 2, 4);
     for (Reals* scales : {&of_a, &of_b})
@@ -213,7 +216,7 @@ Scenario scaled(const Values& v) {
       for (int64_t j = 0; j < p.n; ++j)
         for (int64_t e = 0; e < k; ++e) values[i * p.n + j] += a.at(i, e) * b.at(e, j) * of_a[e / 128 * m + i] * of_b[j / 128 * blocks + e / 128];
     s.launch(v["dynamic"] ? std::vector<int64_t>{m, k, blocks} : std::vector<int64_t>{m}).input(p.a, a.data).input(p.b, b.data)
-        .output(tl::f32, exactly(values)).input(tl::f32, of_a).input(tl::f32, of_b);
+        .output(tl::f32, exactly(values)).input(tl::f32, of_a).input(tl::f32, of_b).max_blocks = m > 64;
   }
   return s;
 }
