@@ -74,7 +74,7 @@ Scenario products_without_trips(const Values& v) {
       b.copy(c, z);
     });
   });
-  for (int64_t end : {INT64_MIN, -(INT64_C(1) << 58) - 1, -(INT64_C(1) << 63) + 1, INT64_C(-1), INT64_C(0), INT64_C(1), INT64_C(5)}) {
+  for (int64_t end : {INT64_MIN, -(INT64_C(1) << 58) - 1, INT64_MIN + 1, INT64_C(-1), INT64_C(0), INT64_C(1), INT64_C(5)}) {
     const Reals x = whole(16 * depth, -3, 3, 1), y = whole(depth * 16, -3, 3, 2);
     Reals z(256, 0);
     for (int64_t i = 0; i < 16; ++i)

@@ -142,7 +142,7 @@ Scenario many_tiles(const Values&) {
       b.copy(acc, C(0, x * 16));
     });
   });
-  for (int64_t columns : {n, int64_t{40}, int64_t{39}}) {
+  for (int64_t columns : {int64_t{40}, int64_t{39}, n}) {
     const Reals a = whole(16 * 48, -2, 2, 7), w = whole(columns * 48, -2, 2, 8);
     Reals c(16 * columns, 0);
     for (int64_t i = 0; i < 16; ++i)
