@@ -98,6 +98,9 @@ TEST(Verdicts, AReasonHoldsForItsCaseItsAxesAndItsLineAlone) {
   EXPECT_TRUE(explained("case 36 sizes K=1,3" + line, verdict));
   EXPECT_TRUE(explained("case 36 sizes | shift | tl_move<N>(s12 + (vN | 64), rN);", verdict));
   EXPECT_FALSE(explained("case 36 sizes | shift | tl_move<N>(s12 + (vN | 6), rN);", verdict));
+  EXPECT_TRUE(explained("case 36 sizes | shift | tl_move<N>(...64), ...N);", verdict));
+  EXPECT_FALSE(explained("case 36 sizes | shift | tl_move<N>(...6), rN);", verdict));
+  EXPECT_FALSE(explained("case 36 sizes | shift | ...tl_copy<N>(...", verdict));
   EXPECT_FALSE(explained("case 36 sizes K=3" + line, verdict));
   EXPECT_FALSE(explained("case 36 size" + line, verdict));
   EXPECT_FALSE(explained("case 36 sizes | delete | tl_move<N>(sN + (vN | N), rN);", verdict));

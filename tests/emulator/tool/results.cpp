@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string_view>
 
 namespace tilert::emulator {
 namespace {
@@ -61,14 +62,19 @@ bool read_verdicts(const std::string& file, std::map<std::string, Verdict>& by_k
   return true;
 }
 
-// Whether the line is the pattern's, where N stands for any number.
-static bool fits(const std::string& pattern, const std::string& line) {
+// Whether the line is the pattern's, where N stands for any number and ... for anything.
+static bool fits(std::string_view pattern, std::string_view line) {
   const auto digit = [&](size_t at) { return at < line.size() && std::isdigit(static_cast<unsigned char>(line[at])); };
   size_t at = 0;
-  for (const char c : pattern) {
-    if (c == 'N' && digit(at)) {
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern.substr(i, 3) == "...") {
+      for (; at <= line.size(); ++at)
+        if (fits(pattern.substr(i + 3), line.substr(at))) return true;
+      return false;
+    }
+    if (pattern[i] == 'N' && digit(at)) {
       while (digit(at)) ++at;
-    } else if (at >= line.size() || line[at++] != c) {
+    } else if (at >= line.size() || line[at++] != pattern[i]) {
       return false;
     }
   }

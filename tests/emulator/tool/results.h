@@ -32,8 +32,8 @@ std::string verdict_line(const Verdict& verdict);  // with its newline
 bool read_verdicts(const std::string& file, std::map<std::string, Verdict>& by_key);
 
 // A row "case 35 scan op=1,2 n=31 | kind | line | why". The case must be of that number and name, and of each axis that
-// stands there have one of the values; the line (without `to`) must be that one, where N is any number. Kind "unreached" is
-// of every change of a line that no case runs.
+// stands there have one of the values; the line (without `to`) must be that one, where N is any number and ... anything. Kind
+// "unreached" is of every change of a line that no case runs.
 struct Reason {
   std::string trial, kind, line, why;
   bool holds(const Verdict& verdict) const;
