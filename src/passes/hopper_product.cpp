@@ -51,7 +51,7 @@ Status RoleLowering::multiply_loop() {
 }
 
 // Element-wise work waits for the trip's products, while other warpgroups multiply. Each warp gives the slot back for itself:
-// its lanes have read the tiles too.
+// its lanes have read the tiles too, and a copy that follows without a proxy fence between overtakes such reads on an H200.
 Status RoleLowering::work_loop() {
   if (!tiles_) place_ = enter_ring(0);
   Status status;
@@ -65,6 +65,7 @@ Status RoleLowering::work_loop() {
       if (const auto* gemm = std::get_if<Gemm>(&s->node)) hold(gemm->c.buffer);
     for (const StmtPtr& s : loop().body)
       if (status && std::holds_alternative<Parallel>(s->node)) status = low_.statement(with_slot(s, slot));
+    low_.call(Primitive::proxy_fence, {});
     low_.call(Primitive::warp_sync, {});
     low_.when(arith::eq(arena_, arith::mod(arena_, low_.thread(), 32), 0), [&] { low_.call(Primitive::mbarrier_arrive, {barrier_arg(empty_, slot)}); });
     advance(place_, slot, parity);

@@ -123,8 +123,12 @@ std::string Races::note(Byte& byte, const Clock& clock, uint32_t component, uint
   if (proxy == Proxy::async && byte.write.time && byte.proxy == Proxy::generic && at(clock.fenced, byte.write.who) < byte.write.time && !global)
     return describe(byte.write, "wrote it") + ", with no proxy_fence before the asynchronous access";
   if (write) {
-    for (const Mark& read : byte.reads)
+    for (const Mark& read : byte.reads) {
       if (!known(read)) return describe(read, "reads it");
+      const bool ordinary = read.time && read.who < machine_.threads().size();
+      if (proxy == Proxy::async && ordinary && !global && at(clock.fenced, read.who) < read.time)
+        return describe(read, "read it") + ", with no proxy_fence before the asynchronous write";
+    }
     byte.write = {time, static_cast<uint16_t>(component), site};
     byte.proxy = proxy;
     for (Mark& read : byte.reads) read = {};

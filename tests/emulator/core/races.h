@@ -1,6 +1,6 @@
 // Races: which accesses to shared and global memory have an order between them. Each thread carries a vector clock; each
 // byte remembers its last write and some of its last reads. Two accesses of which one writes, with no order, are a race;
-// so is an asynchronous access to what ordinary code wrote with no proxy fence on the way, and any access to bytes that a
+// so is an asynchronous access to what ordinary code wrote, or write over what it read, with no proxy fence on the way, and any access to bytes that a
 // copy under way will write. Engines have clocks of their own: what they do is ordered by the wait for it.
 // Not here: where accesses come from (hooks.cpp, the instructions).
 #pragma once
