@@ -21,6 +21,7 @@ from measure import prepared, turns
 import tilert_jit
 
 FEW_ROUNDS = 5  # of what only has to be told from others
+PARTS_BYTES = 2**29
 AROUND_SECONDS = 3e-4  # a launch's share of a round beside its own time: the flush, the host
 STUCK_SECONDS = 40
 
@@ -125,6 +126,7 @@ class Bench:
         self.target, self.device_class = info["target"], info["device_class"]
         self.cached = None  # a context over the cache of the kernels, and its device
         self.workspace = torch.empty(cublaslt.WORKSPACE, dtype=torch.uint8, device=DEVICE)
+        self.parts = torch.zeros(PARTS_BYTES, dtype=torch.uint8, device=DEVICE)  # of split products; their counters end as they began
         self.peer = cublaslt.Library(self.workspace.data_ptr())
         self.weights, self.loaded, self.cache = None, {}, Cache()
         self.meta = {"device": info["name"], "driver": info["driver_version"], "multiprocessors": info["multiprocessors"],
@@ -229,7 +231,7 @@ class Bench:
             loaded, _ = prepared(*self.cached, text, {} if m is None else {"M": m})
             if not self.options.sweep:  # whose kernels are many
                 self.loaded[text, m] = loaded
-        launch = loaded.bind([operands.x, operands.weights.w, operands.y.view, *(scales or operands.scales())], {"M": case.m})
+        launch = loaded.bind([operands.x, operands.weights.w, operands.y.view, *(scales or operands.scales())], {"M": case.m}, workspace=self.parts)
         return lambda: launch(0), facts
 
     def peers(self, case, operands, row):

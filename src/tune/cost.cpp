@@ -120,7 +120,9 @@ class Model {
     const double elements = double(c_.tile_m) * c_.tile_n;
     const double rate = result_staged(p_, c_) ? staged_store_bytes : c_.swapped ? scattered_store_bytes : direct_store_bytes;
     const double read = double(p_.epilogue_bytes) / (double(p_.m) * p_.n) * elements / direct_store_bytes;
-    const double clocks = elements * bytes_c() / rate + read + elements / c_.threads * element_clocks + leave_clocks;
+    double clocks = elements * bytes_c() / rate + read + elements / c_.threads * element_clocks + leave_clocks;
+    // A part goes to L2; whether it was the last is known after a fence and an atomic, and that one reads all of its tile's.
+    if (c_.split_k > 1) clocks += 2 * elements * 4 / split_bytes + split_clocks;
     // With two blocks to a multiprocessor one multiplies while the other stores.
     return together_ > 1 ? clocks * static_cast<double>(together_) / 2 : clocks;
   }
@@ -142,10 +144,11 @@ class Model {
   }
 
   double l2_bytes() const {
-    return static_cast<double>(tiles_) * steps_ * slot_from_beyond() + double(p_.m) * p_.n * bytes_c() + static_cast<double>(p_.epilogue_bytes);
+    const double parts = c_.split_k > 1 ? 2.0 * c_.split_k * double(p_.m) * p_.n * 4 : 0;
+    return static_cast<double>(tiles_) * steps_ * slot_from_beyond() + parts + double(p_.m) * p_.n * bytes_c() + static_cast<double>(p_.epilogue_bytes);
   }
 
-  // Parts of a split tile go to memory that L2 holds, and are summed once.
+  // The last part of the last tile reads those before it.
   double split_time() const {
     if (c_.split_k == 1) return 0;
     const double bytes = double(c_.tile_m) * c_.tile_n * 4 * c_.split_k;
