@@ -120,6 +120,10 @@ std::string CText::index_expr(Expr e, bool wide) const {
         if (e->op == Op::div) return fmt::format("({} >> {})", operand(0), wide ? bits : std::min(bits, 31));
         return fmt::format("({} & {})", operand(0), divisor - 1);
       }
+      if (!e->operand[1]->is_constant() && bounds_(e->operand[0]).low >= 0 && bounds_(e->operand[1]).low > 0) {
+        const char* natural = wide ? "tl_u64" : "tl_u32";  // no signs, no zero
+        return fmt::format("{}({}({}) {} {}({}))", type, natural, operand(0), e->op == Op::div ? "/" : "%", natural, operand(1));
+      }
       break;
     case Op::neg: return fmt::format("(-{})", operand(0));
     case Op::bit_not: return fmt::format("(~{})", operand(0));

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "passes/lower.h"
@@ -22,6 +24,7 @@ class RoleLowering {
 
  private:
   // ---- the frame (hopper_kernel.cpp) ----
+  const ir::Stmt& loop_stmt() const;
   const ir::For& loop() const;
   bool is_common(const ir::Stmt& s) const;
   bool is_of_ring(ir::BufferId tile) const;
@@ -33,8 +36,9 @@ class RoleLowering {
   std::pair<ir::Expr, ir::Expr> read_place(const RingPlace& place);
   void advance(const RingPlace& place, ir::Expr slot, ir::Expr parity);
   void loop_over(const std::function<void()>& body);
-  // What a role does for each tile: once, or in the loop over tiles, with what both roles compute for themselves there.
-  Status over_tiles(const std::function<Status()>& tile);
+  // What a role does for each tile: once, or in the loop over tiles, with what both roles compute for themselves there, but for
+  // the lets that it computes `later`.
+  Status over_tiles(const std::unordered_set<ir::VarId>& later, const std::function<Status()>& tile);
 
   // ---- producer: one thread issues all copies ----
   Status produce(ir::Expr thread, int64_t consumers);
@@ -45,6 +49,12 @@ class RoleLowering {
   // ---- consumers ----
   Status consume();
   Status consume_tile();
+  // Between a tile's products and the next one's nobody multiplies, so what can be done elsewhere is: lets that the loop does not
+  // need are computed while its last product is under way, where staging is waited for too; sums are not cleared, the first
+  // product writes over them.
+  std::unordered_set<ir::VarId> lets_after_loop() const;
+  std::unordered_map<ir::BufferId, const ir::Stmt*> sums_from_zero() const;  // and what clears them
+  Status before_last_wait();
   ir::Expr leads_warpgroup() { return arith::eq(arena_, arith::mod(arena_, low_.thread(), 128), 0); }
   ir::Expr warpgroup() { return low_.let_preamble(arith::floordiv(arena_, low_.thread(), 128), "warpgroup"); }
 
@@ -67,6 +77,8 @@ class RoleLowering {
 
   // ---- stores (hopper_store.cpp) ----
   bool lies_as_sums(ir::BufferId fragment) const;
+  bool is_staged(const ir::Stmt& s) const;
+  void wait_for_staging();
   void meet_warpgroup();
   Status store(const ir::Stmt& s, const ir::Copy& copy);
   Status fill_staging(const ir::Stmt& s, const ir::Copy& copy, ir::BufferId staging, int64_t rows);
@@ -79,6 +91,9 @@ class RoleLowering {
   const ir::Block& body_;  // of a tile
   const ir::Stmt* tiles_;  // the loop over them; null: one
   RingPlace place_{};  // of the consumers
+  std::unordered_set<ir::VarId> late_;
+  std::unordered_map<ir::BufferId, const ir::Stmt*> from_zero_;
+  bool staging_is_free_ = false;
   ir::BufferId full_ = ir::kNoBuffer, empty_ = ir::kNoBuffer;
 };
 

@@ -8,6 +8,7 @@
 
 #include "ir/visit.h"
 #include "passes/persist.h"
+#include "passes/region.h"
 
 namespace tilert::passes {
 
@@ -32,11 +33,13 @@ Status RoleLowering::run() {
   return second;
 }
 
-const For& RoleLowering::loop() const {
+const Stmt& RoleLowering::loop_stmt() const {
   for (const StmtPtr& s : body_)
-    if (s->ordinal == roles_.loop) return std::get<For>(s->node);
-  return std::get<For>(body_.front()->node);  // plan_roles found it
+    if (s->ordinal == roles_.loop && std::holds_alternative<For>(s->node)) return *s;
+  return *body_.front();  // plan_roles found it
 }
+
+const For& RoleLowering::loop() const { return std::get<For>(loop_stmt().node); }
 
 bool RoleLowering::is_common(const Stmt& s) const {
   const auto* let = std::get_if<Let>(&s.node);
@@ -111,8 +114,7 @@ void RoleLowering::loop_over(const std::function<void()>& body) {
   low_.emit(std::move(f));
 }
 
-// What a role does for each tile: once, or in the loop over tiles, with what both roles compute for themselves there.
-Status RoleLowering::over_tiles(const std::function<Status()>& tile) {
+Status RoleLowering::over_tiles(const std::unordered_set<VarId>& later, const std::function<Status()>& tile) {
   if (!tiles_) return tile();
   Status status;
   For f = std::get<For>(tiles_->node);
@@ -120,7 +122,7 @@ Status RoleLowering::over_tiles(const std::function<Status()>& tile) {
   low_.bound_loop(f);
   f.body = low_.collect([&] {
     for (const StmtPtr& s : body_)
-      if (status && is_common(*s)) status = low_.statement(s);
+      if (status && is_common(*s) && !later.count(std::get<Let>(s->node).var)) status = low_.statement(s);
     if (status) status = tile();
   });
   low_.emit(std::move(f));
@@ -132,7 +134,7 @@ Status RoleLowering::produce(Expr thread, int64_t consumers) {
   Status status;
   low_.when(arith::eq(arena_, thread, consumers), [&] {
     const RingPlace place = enter_ring(1);  // the first wait on an empty slot passes
-    status = over_tiles([&]() -> Status {
+    status = over_tiles({}, [&]() -> Status {
       loop_over([&] {
         const auto [slot, parity] = read_place(place);
         low_.call(Primitive::mbarrier_wait, {barrier_arg(empty_, slot), value_arg(parity)});
@@ -177,9 +179,68 @@ void RoleLowering::load(const Stmt& s, const Copy& copy, Expr slot) {
 Status RoleLowering::consume() {
   if (roles_.consumer_registers) low_.call(Primitive::setmaxnreg_inc, {text_arg(std::to_string(roles_.consumer_registers))});
   if (tiles_) place_ = enter_ring(0);  // the ring goes on from tile to tile
-  TILERT_TRY(over_tiles([&] { return consume_tile(); }));
+  if (tiles_) late_ = lets_after_loop();
+  from_zero_ = sums_from_zero();
+  TILERT_TRY(over_tiles(late_, [&] { return consume_tile(); }));
   if (!roles_.stores.empty())  // shared memory must outlive the copies that read it
     low_.when(leads_warpgroup(), [&] { low_.call(Primitive::tma_store_wait_read, {text_arg("0")}); });
+  return {};
+}
+
+std::unordered_set<VarId> RoleLowering::lets_after_loop() const {
+  std::unordered_set<VarId> needed, late;
+  const auto need = [&](const Stmt& s) {
+    for_each_expr(s, [&](Expr e) {
+      for_each_node(e, [&](Expr node) {
+        if (node->is_variable()) needed.insert(node->var());
+      });
+    });
+  };
+  const auto end = std::find_if(body_.begin(), body_.end(), [&](const StmtPtr& s) { return &s->node == &loop_stmt().node; });
+  for (const StmtPtr& s : loop().body)
+    if (!std::holds_alternative<Copy>(s->node)) for_each_stmt({s}, need);  // copies are the producer's
+  need(loop_stmt());
+  for (auto at = end; at != body_.begin();) {
+    const Stmt& s = **--at;
+    if (!is_common(s) || needed.count(std::get<Let>(s.node).var)) for_each_stmt({*at}, need);
+    else late.insert(std::get<Let>(s.node).var);
+  }
+  return late;
+}
+
+// Those that one product of the loop adds to, which makes a trip at least, and that nothing else uses since they were cleared.
+std::unordered_map<BufferId, const Stmt*> RoleLowering::sums_from_zero() const {
+  std::unordered_map<BufferId, const Stmt*> cleared;
+  const auto uses = [](const Stmt& s, BufferId tile) {
+    const auto all = buffer_uses_deep(s);
+    return std::any_of(all.begin(), all.end(), [&](const BufferUse& use) { return use.buffer == tile; });
+  };
+  for (const StmtPtr& s : body_) {
+    if (s.get() == &loop_stmt()) break;
+    std::erase_if(cleared, [&](const auto& sum) { return uses(*s, sum.first); });
+    const auto* fill = std::get_if<Fill>(&s->node);
+    if (fill && fill->value->is_constant() && fill->value->bits == 0 && is_whole(low_.program(), fill->dst)) cleared[fill->dst.buffer] = s.get();
+  }
+  const For& f = loop();
+  if (f.step != 1 || low_.facts().range(arith::sub(arena_, f.end, f.begin)).low < 1) return {};
+  std::erase_if(cleared, [&](const auto& sum) {
+    const BufferId tile = sum.first;
+    int products = 0, others = 0;
+    for (const StmtPtr& s : f.body) {
+      const auto* gemm = std::get_if<Gemm>(&s->node);
+      const bool adds = gemm && gemm->c.buffer == tile && is_whole(low_.program(), gemm->c) && gemm->accumulate && gemm->accumulate->is_constant() && gemm->accumulate->bits;
+      if (adds) ++products;
+      else if (uses(*s, tile)) ++others;
+    }
+    return products != 1 || others != 0 || !views_of(low_.program(), tile).empty();
+  });
+  return cleared;
+}
+
+Status RoleLowering::before_last_wait() {
+  for (const StmtPtr& s : body_)
+    if (const auto* let = std::get_if<Let>(&s->node); let && late_.count(let->var)) TILERT_TRY(low_.statement(s));
+  if (tiles_ && std::any_of(body_.begin(), body_.end(), [&](const StmtPtr& s) { return is_staged(*s); })) wait_for_staging();
   return {};
 }
 
@@ -191,8 +252,10 @@ Status RoleLowering::consume_tile() {
       continue;
     } else if (const auto* a = std::get_if<Alloc>(&s->node); a && low_.program().buffer(a->buffer).scope == Scope::shared) {
       continue;
-    } else if (const auto* copy = std::get_if<Copy>(&s->node); copy && roles_.stores.count(s->ordinal) && lies_as_sums(copy->src.buffer)) {
-      TILERT_TRY(store(*s, *copy));
+    } else if (std::any_of(from_zero_.begin(), from_zero_.end(), [&](const auto& sum) { return sum.second == s.get(); })) {
+      continue;
+    } else if (is_staged(*s)) {
+      TILERT_TRY(store(*s, std::get<Copy>(s->node)));
     } else {
       TILERT_TRY(low_.statement(s));
     }

@@ -43,6 +43,7 @@ Status RoleLowering::multiply_loop() {
     low_.store({before, {}}, slot);
     advance(place_, slot, parity);
   });
+  TILERT_TRY(before_last_wait());
   low_.call(Primitive::wgmma_wait, {text_arg("0")});
   for (const StmtPtr& s : loop().body)
     if (const auto* gemm = std::get_if<Gemm>(&s->node)) hold(gemm->c.buffer);
@@ -70,7 +71,8 @@ Status RoleLowering::work_loop() {
     low_.when(arith::eq(arena_, arith::mod(arena_, low_.thread(), 32), 0), [&] { low_.call(Primitive::mbarrier_arrive, {barrier_arg(empty_, slot)}); });
     advance(place_, slot, parity);
   });
-  return status;
+  TILERT_TRY(std::move(status));
+  return before_last_wait();
 }
 
 // The statement with the slot as first index of the tiles that it reads itself.
@@ -130,7 +132,9 @@ void RoleLowering::multiply(const Stmt& s, const Gemm& gemm, Expr slot) {
   low_.emit(Group{fmt::format("{}: product", s.ordinal), low_.collect([&] {
     const Expr from_a = descriptor(a, slot, arith::mul(arena_, warpgroup(), counts.m * 64));
     const Expr from_b = descriptor(b, slot, low_.index(0));
-    const Expr again = gemm.accumulate ? arena_.cast(low_.simplify(gemm.accumulate), DType::index) : low_.index(1);
+    Expr more = gemm.accumulate ? low_.simplify(gemm.accumulate) : nullptr;
+    if (from_zero_.count(gemm.c.buffer)) more = arith::lt(arena_, loop().begin, low_.program().var(loop().var));
+    const Expr again = more ? arena_.cast(more, DType::index) : low_.index(1);
     hold(gemm.c.buffer);
     low_.call(Primitive::wgmma_fence, {});
     for (int64_t k = 0; k < counts.k; ++k)

@@ -27,16 +27,26 @@ void RoleLowering::meet_warpgroup() {
   low_.call(Primitive::named_barrier, {value_arg(arith::add(arena_, warpgroup(), kWarpgroupBarrier)), value_arg(low_.index(128))});
 }
 
+bool RoleLowering::is_staged(const Stmt& s) const {
+  const auto* copy = std::get_if<Copy>(&s.node);
+  return copy && roles_.stores.count(s.ordinal) && lies_as_sums(copy->src.buffer);
+}
+
+// The copy of the tile before may still read it.
+void RoleLowering::wait_for_staging() {
+  low_.when(leads_warpgroup(), [&] { low_.call(Primitive::tma_store_wait_read, {text_arg("0")}); });
+  meet_warpgroup();
+  staging_is_free_ = true;
+}
+
 // Registers to swizzled shared memory, then each warpgroup's rows to global memory, a span of columns a box.
 Status RoleLowering::store(const Stmt& s, const Copy& copy) {
   const TensorMapPlan& map = roles_.maps[roles_.stores.at(s.ordinal)];
   const int64_t rows = map.box[1], columns = copy.src.extents[1];
   const DType dtype = low_.program().buffer(copy.dst.buffer).dtype;
   const BufferId staging = low_.staging_tile(dtype, {copy.src.extents[0], columns}, map.swizzle);
-  if (tiles_) {  // the copy of the tile before may still read it
-    low_.when(leads_warpgroup(), [&] { low_.call(Primitive::tma_store_wait_read, {text_arg("0")}); });
-    meet_warpgroup();
-  }
+  if (tiles_ && !staging_is_free_) wait_for_staging();
+  staging_is_free_ = false;
   TILERT_TRY(fill_staging(s, copy, staging, rows));
   low_.call(Primitive::proxy_fence, {});
   meet_warpgroup();

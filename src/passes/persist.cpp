@@ -1,6 +1,8 @@
 // The loop over tiles, and their order.
 #include "passes/persist.h"
 
+#include <algorithm>
+
 #include "arith/build.h"
 #include "ir/visit.h"
 #include "passes/hints.h"
@@ -31,13 +33,14 @@ class Persistence {
     Expr total = let(top, tiles, "tiles", {0, kMostTiles});
     const bool counted = kernel_.tile_count != kNoBuffer;
     if (counted) total = let(top, arith::max(arena_, arith::min(arena_, total, count(top)), 0), "tiles", {0, kMostTiles});
-    const Expr left = arith::sub(arena_, total, program_.var(block));
-    Expr rounds = arith::ceildiv(arena_, left, blocks);
+    const Expr behind = arith::max(arena_, arith::sub(arena_, arith::sub(arena_, total, 1), program_.var(block)), 0);
+    Expr rounds = arith::select(arena_, arith::lt(arena_, program_.var(block), total), arith::add(arena_, arith::floordiv(arena_, behind, blocks), 1),
+                                arena_.index(0));
     plan_.tile_round = program_.add_var(VarKind::loop, DType::index, "round");
     const Expr round = program_.var(plan_.tile_round);
     Expr number = arith::add(arena_, program_.var(block), arith::mul(arena_, round, blocks));
     if (kernel_.cost) follow_list(top, trip, tiles, total, program_.var(block), rounds, number);
-    rounds = let(top, rounds, "rounds", {-kMostTiles, kMostTiles});
+    rounds = let(top, rounds, "rounds", {0, kMostTiles});
     number = let(trip, number, "tile", {0, kMostTiles - 1});
     const auto moved = coordinates(trip, number, counted);
     Block tile = map_block_exprs(end_inside(program_, kernel_.body), [&](Expr e) { return substitute(arena_, e, moved); });
@@ -185,20 +188,25 @@ const Block& tile_body(const Kernel& kernel, const KernelPlan& plan) {
   return loop ? std::get<For>(loop->node).body : kernel.body;
 }
 
+// Every extent of a tile that is computed is at least 1, and what a group holds is no more than there are tiles: divisions of 32 bits.
 RasterPoint raster_point(Module& module, Block& to, Expr n, Expr columns, Expr rows, int64_t width) {
   Program& p = module.program;
   Arena& a = *p.arena;
-  const auto let = [&](Expr value, const char* name) {
+  const auto let = [&](Expr value, const char* name, int64_t low, int64_t high) {
     const VarId var = p.add_var(VarKind::let, DType::index, name);
+    const arith::Range known = module.facts.range(value);
+    module.facts.define(p.var(var), arith::Range::between(std::max(low, known.low), std::min(high, known.high)));
     to.push_back(make_stmt(Let{var, value, {}}));
     return p.var(var);
   };
-  const Expr group = arith::mul(a, rows, width);
-  const Expr first = let(arith::mul(a, arith::floordiv(a, n, group), width), "first_column");
-  const Expr wide = let(arith::min(a, arith::sub(a, columns, first), a.index(width)), "group_width");
-  const Expr within = let(arith::mod(a, n, group), "within");
-  const Expr column = let(arith::add(a, first, arith::mod(a, within, wide)), "column");
-  return {column, let(arith::floordiv(a, within, wide), "row")};
+  const int64_t most = std::clamp<int64_t>(module.facts.range(columns).high, 1, kMostTiles);
+  const Expr usual = module.facts.range(columns).low >= width ? a.index(width) : arith::min(a, columns, a.index(width));
+  const Expr group = let(arith::mul(a, rows, usual), "group", 1, kMostTiles);
+  const Expr first = let(arith::mul(a, arith::floordiv(a, n, group), usual), "first_column", 0, most - 1);
+  const Expr wide = let(arith::min(a, arith::sub(a, columns, first), usual), "group_width", 1, std::min(most, width));
+  const Expr within = let(arith::mod(a, n, group), "within", 0, kMostTiles - 1);
+  const Expr column = let(arith::add(a, first, arith::mod(a, within, wide)), "column", 0, most - 1);
+  return {column, let(arith::floordiv(a, within, wide), "row", 0, kMostTiles - 1)};
 }
 
 }  // namespace tilert::passes

@@ -3,6 +3,7 @@
 #ifndef TILERT_KERNELS_SCALED_GEMM_HPP_
 #define TILERT_KERNELS_SCALED_GEMM_HPP_
 
+#include <algorithm>
 #include <utility>
 
 #include "tilert/kernels/product.hpp"
@@ -21,6 +22,8 @@ Result<Program> try_scaled_gemm(const Product& p, ProductChoice c, E epilogue = 
   if (detail::sum_type(p) != f32) return Error(TILERT_UNSUPPORTED, std::string("scaled_gemm: partial sums are f32: use try_gemm and an epilogue"));
   if (c.path == TILERT_PATH_VECTOR || c.swapped())
     return Error(TILERT_INVALID_ARGUMENT, std::string("scaled_gemm: the choice is not swapped and one of tiles: take another candidate"));
+  // As many bytes in flight as the choice has; of several narrower slots for one of its own, one makes room for the scales.
+  if (c.tile_k > kScaleBlock) c.stages = std::max<uint32_t>(2, static_cast<uint32_t>(c.stages * c.tile_k / kScaleBlock) - 1);
   if (c.tile_k < kScaleBlock) c.stages = c.stages * c.tile_k >= 2 * kScaleBlock ? static_cast<uint32_t>(c.stages * c.tile_k / kScaleBlock) : 2;
   c.tile_k = kScaleBlock;
   Builder b("scaled_gemm");
