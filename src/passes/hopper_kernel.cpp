@@ -247,6 +247,8 @@ Status RoleLowering::before_last_wait() {
 Status RoleLowering::consume_tile() {
   for (const StmtPtr& s : body_) {
     if (s->ordinal == roles_.loop && std::holds_alternative<For>(s->node)) {
+      for (const StmtPtr& inner : loop().body)  // registers outlive the trip: its last product is still under way in the next one
+        if (const auto* a = std::get_if<Alloc>(&inner->node); a && low_.program().buffer(a->buffer).scope != Scope::shared) TILERT_TRY(low_.statement(inner));
       TILERT_TRY(roles_.works ? work_loop() : multiply_loop());
     } else if (is_common(*s)) {
       continue;

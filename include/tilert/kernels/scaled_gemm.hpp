@@ -23,8 +23,8 @@ Result<Program> try_scaled_gemm(const Product& p, ProductChoice c, E epilogue = 
   if (c.path == TILERT_PATH_VECTOR || c.swapped())
     return Error(TILERT_INVALID_ARGUMENT, std::string("scaled_gemm: the choice is not swapped and one of tiles: take another candidate"));
   // As many bytes in flight as the choice has; of several narrower slots for one of its own, one makes room for the scales.
-  if (c.tile_k > kScaleBlock) c.stages = std::max<uint32_t>(2, static_cast<uint32_t>(c.stages * c.tile_k / kScaleBlock) - 1);
-  if (c.tile_k < kScaleBlock) c.stages = c.stages * c.tile_k >= 2 * kScaleBlock ? static_cast<uint32_t>(c.stages * c.tile_k / kScaleBlock) : 2;
+  const uint32_t slots = static_cast<uint32_t>(c.stages * c.tile_k / kScaleBlock);
+  if (c.tile_k != kScaleBlock) c.stages = std::clamp<uint32_t>(c.tile_k > kScaleBlock ? slots - 1 : slots, 2, 16);
   c.tile_k = kScaleBlock;
   Builder b("scaled_gemm");
   const Expr M = detail::size(b, "M", p.m), N = detail::size(b, "N", p.n), K = detail::size(b, "K", p.k);
