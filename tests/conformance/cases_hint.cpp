@@ -30,19 +30,19 @@ Scenario raster(const Values& v) {
 
 // 60. All that a kernel can be asked for, for any target: the same bits.
 Scenario hints(const Values& v) {
-  const int64_t depth = 5 * 32;  // the ring goes round
+  const int64_t deep = 16, depth = 5 * deep;  // the ring goes round
   Scenario s;
   s.same_bits = true;
   for (int64_t hinted = 0; hinted < 2; ++hinted)
     s.program([&](tl::Builder& b) {
       auto A = b.input("A", tl::f16, {128, depth}), B = b.input("B", tl::f16, {64, depth}), C = b.output("C", tl::f32, {128, 64});
       const auto body = [&](tl::Index) {
-        auto a = b.shared(tl::f16, {128, 32}), w = b.shared(tl::f16, {64, 32});
+        auto a = b.shared(tl::f16, {128, deep}), w = b.shared(tl::f16, {64, deep});
         auto acc = b.fragment(tl::f32, {128, 64});
         b.clear(acc);
-        b.pipelined(depth / 32, tl::stages(hinted ? 2 : 3), [&](tl::Index k) {
-          b.copy(A(0, k * 32), a, hinted ? tl::CopyOptions().eviction(1) : tl::CopyOptions());
-          b.copy(B(0, k * 32), w);
+        b.pipelined(depth / deep, tl::stages(hinted ? 2 : 3), [&](tl::Index k) {
+          b.copy(A(0, k * deep), a, hinted ? tl::CopyOptions().eviction(1) : tl::CopyOptions());
+          b.copy(B(0, k * deep), w);
           b.gemm(a, w, acc, tl::trans_b);
         });
         b.copy(acc, C);
