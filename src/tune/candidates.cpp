@@ -198,7 +198,8 @@ int64_t slot_bytes(const Product& product, const Choice& choice) {
 
 int64_t shared_bytes(const Product& product, const Choice& choice) {
   if (choice.path == Path::vector) return 0;
-  const int64_t reserve = choice.path == Path::warpgroup ? kReserve : 0;
+  // A split product's threads learn from one word whether their block's part was the last.
+  const int64_t reserve = choice.path == Path::warpgroup ? kReserve : choice.split_k > 1 ? 4 : 0;
   return choice.stages * slot_bytes(product, choice) + staging_bytes(product, choice) + reserve;
 }
 
