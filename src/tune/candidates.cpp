@@ -119,6 +119,7 @@ struct Lister {
           if (split > 1 && (!capability::split_k || ceildiv(product.k, c.tile_k) < 4 * split)) continue;
           c.cluster = cluster;
           c.split_k = split;
+          if (split > 1 && shared_bytes(product, c) > device.shared_bytes) continue;
           out.push_back(c);
         }
     }
