@@ -918,6 +918,50 @@ TILERT_API tilert_status tilert_builder_copy_async(tilert_builder* builder, cons
 TILERT_API tilert_status tilert_builder_commit_copies(tilert_builder* builder) TILERT_NOEXCEPT;
 TILERT_API tilert_status tilert_builder_wait_copies(tilert_builder* builder, uint32_t pending) TILERT_NOEXCEPT;
 
+/* ---- Builder: barriers and tensor copies ----------------------------------------------------- */
+
+/* `count` barriers in shared memory (1 to 64 in a row), as a buffer whose elements are named by the calls below and are no
+ * memory. A barrier counts phases: one completes when `arrivals` arrivals (1 to 1024) have come and all bytes announced for it,
+ * and the next begins at once. The kernel sets them up before its work, so they are declared outside of loops and branches, and
+ * not in a persistent kernel. Of `options` the name counts; NULL: made up.
+ *
+ * Statements of the block: one arrive is one arrival, whoever executes it, and what the block did before it is done for whoever
+ * waits for the phase. arrive_expect also announces `bytes` (1 to 1048575) that tensor copies will bring to the phase.
+ * wait_barrier waits until the phase with the parity of `phase`, an index, has completed: the first phase is 0, and -1, before
+ * it, is always past. As many a barrier remembers: a phase is waited for before the next but one completes. A wait for a phase
+ * that can never complete hangs a GPU, is an error in the interpreter, and does nothing on a CPU.
+ * Targets from sm_90 on, and CPUs; sm_75 to sm_89 are refused when compiled: use copy. */
+TILERT_API tilert_buffer tilert_builder_barriers(tilert_builder* builder, uint32_t count, uint32_t arrivals,
+                                                 const tilert_buffer_options* options) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_arrive(tilert_builder* builder, const tilert_region* barrier) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_arrive_expect(tilert_builder* builder, const tilert_region* barrier,
+                                                      uint32_t bytes) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_wait_barrier(tilert_builder* builder, const tilert_region* barrier,
+                                                     tilert_expr phase) TILERT_NOEXCEPT;
+
+/* Copies of a box of a tensor parameter by the target's engine, beside the block. The tensor is a matrix of the tile's dtype
+ * with contiguous rows on multiples of 16 bytes, and the box begins at a column on one (a view makes a matrix of other
+ * tensors); a tile of rank 2 is filled or stored whole, of a higher rank its last two dims at the given offsets of the others:
+ * slots of a ring. Its layout decides how rows lie: row-major, or the swizzle that annotate_layout asks for; padded and custom
+ * layouts are refused when compiled.
+ *
+ * load_tensor: elements beyond the tensor are 0; all bytes of the tile, those included, count for the phase under way of
+ * `barrier`. The tile is read behind a wait for that phase, and nothing else writes it meanwhile.
+ * store_tensor: what lies beyond the tensor is dropped. commit_stores makes a group of the stores since the last one;
+ * wait_stores waits until at most `pending` (0 to 16) of the newest groups are still being read from their tiles (READ: then
+ * the tile may be written again) or written to memory (WRITTEN: then the block may read it there). At the end of the kernel
+ * all are done. */
+TILERT_API tilert_status tilert_builder_load_tensor(tilert_builder* builder, const tilert_region* source,
+                                                    const tilert_region* destination,
+                                                    const tilert_region* barrier) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_store_tensor(tilert_builder* builder, const tilert_region* source,
+                                                     const tilert_region* destination) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_commit_stores(tilert_builder* builder) TILERT_NOEXCEPT;
+typedef int32_t tilert_stores_state;
+enum { TILERT_STORES_WRITTEN = 1, TILERT_STORES_READ = 2 };
+TILERT_API tilert_status tilert_builder_wait_stores(tilert_builder* builder, uint32_t pending,
+                                                    tilert_stores_state state) TILERT_NOEXCEPT;
+
 /* Source text of one language in the middle of a kernel, with $0, $1, ... for its operands in order: first `places` (one
  * element of a tensor or a shared tile each, or a whole var), then `values`; $$ is a dollar. "cuda": statements of C++, run by
  * every thread of the block, in which a place is an lvalue of its type (16-bit types as tl_f16 and tl_bf16) and a value an

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "tilert/threads.hpp"
+#include "tilert/async.hpp"
 
 namespace tl {
 
@@ -54,7 +54,7 @@ struct Callee {
 
 namespace detail {
 
-class FunctionCalls : public ThreadCalls {
+class FunctionCalls : public AsyncCalls {
  public:
   DeviceFunction device_function(const char* name, std::initializer_list<FunctionParameter> parameters, DType result,
                                  std::initializer_list<SourceText> texts, Here here = Here::at()) {

@@ -103,6 +103,11 @@ class Builder {
   Code commit_copies();
   Code wait_copies(uint32_t pending);
 
+  // Barriers and tensor copies (async.cpp); what an operation does not take is null
+  tilert_buffer barriers(uint32_t count, uint32_t arrivals, const tilert_buffer_options& options);
+  Code async_op(std::string_view name, ir::AsyncOpKind kind, const tilert_region* barrier, int64_t number, const tilert_expr* phase);
+  Code tensor_copy(const tilert_region* source, const tilert_region* destination, const tilert_region* barrier, bool loads);
+
   // Single elements and source text (memory.cpp); device functions (functions.cpp), `result` null: nobody asks
   tilert_expr let(tilert_expr value);
   tilert_expr load(const tilert_region* element);
@@ -135,10 +140,8 @@ class Builder {
   Code transpose(const tilert_region* source, const tilert_region* destination, const uint32_t* order, uint32_t rank);
 
   // Operations along a dim (folds.cpp). begin_combine opens a scope of values alone.
-  Code scan(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim,
-            const tilert_scan_options& options);
-  Code sort(const tilert_region* source, const tilert_region* destination, const tilert_region* index, uint32_t dim,
-            const tilert_sort_options& options);
+  Code scan(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim, const tilert_scan_options& options);
+  Code sort(const tilert_region* source, const tilert_region* destination, const tilert_region* index, uint32_t dim, const tilert_sort_options& options);
   Code begin_combine(const tilert_combine& what, tilert_expr* left, tilert_expr* right);
   Code end_combine(const tilert_expr* results, uint32_t count);
 
@@ -284,14 +287,11 @@ class Builder {
   Status copy_options(const tilert_copy_options& options, ir::Copy& copy) const;
   Status do_gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c, const tilert_gemm_options& options);
   Status gemm_dtypes(const ir::Gemm& gemm) const;
-  Status do_reduce(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim,
-                   const tilert_reduce_options& options);
+  Status do_reduce(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim, const tilert_reduce_options& options);
   Status do_pick(const ir::Reduce& reduce, bool least, const tilert_reduce_options& options);
   Result<ir::Scan> scan_of(const tilert_region* source, const tilert_region* destination, uint32_t dim, uint32_t flags);
-  Status do_scan(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim,
-                 const tilert_scan_options& options);
-  Status do_sort(const tilert_region* source, const tilert_region* destination, const tilert_region* index, uint32_t dim,
-                 const tilert_sort_options& options);
+  Status do_scan(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim, const tilert_scan_options& options);
+  Status do_sort(const tilert_region* source, const tilert_region* destination, const tilert_region* index, uint32_t dim, const tilert_sort_options& options);
   Status do_begin_combine(const tilert_combine& what, tilert_expr* left, tilert_expr* right);
   Status do_end_combine(const tilert_expr* results, uint32_t count);
   Status do_inline_source(const tilert_inline_source& source);
@@ -305,9 +305,10 @@ class Builder {
   Status use_atomic(const ir::Atomic& atomic);
   Status do_atomic(tilert_atomic_op op, const tilert_region* element, tilert_expr value, const tilert_atomic_options& options,
                    tilert_expr* old);
-  Status do_atomic_tile(tilert_atomic_op op, const tilert_region* destination, const tilert_region* source,
-                        const tilert_atomic_options& options);
+  Status do_atomic_tile(tilert_atomic_op op, const tilert_region* destination, const tilert_region* source, const tilert_atomic_options& options);
   Result<ir::AtomicOp> atomic_op(tilert_atomic_op op) const;
+
+  Result<ir::Access> barrier_of(const tilert_region* barrier);  // async.cpp
 
   // reports.cpp
   ir::Expr reported(ir::Expr value) const;
@@ -331,11 +332,9 @@ class Builder {
     ir::Region plain, indices;
     Place table;
   };
-  Result<Indexed> indexed(const tilert_region* table, const tilert_region* indices, const tilert_region* plain, uint32_t dim,
-                          bool plain_is_written);
+  Result<Indexed> indexed(const tilert_region* table, const tilert_region* indices, const tilert_region* plain, uint32_t dim, bool plain_is_written);
   Status do_gather(const tilert_region* table, const tilert_region* indices, const tilert_region* destination, uint32_t dim);
-  Status do_scatter(const tilert_region* source, const tilert_region* indices, const tilert_region* destination, uint32_t dim,
-                    const tilert_scatter_options& options);
+  Status do_scatter(const tilert_region* source, const tilert_region* indices, const tilert_region* destination, uint32_t dim, const tilert_scatter_options& options);
   Status do_transpose(const tilert_region* source, const tilert_region* destination, const uint32_t* order, uint32_t rank);
 
   uint32_t serial_;  // of this builder; ids carry it

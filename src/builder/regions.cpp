@@ -182,6 +182,8 @@ Status Builder::use(ir::BufferId id, Use use, std::string_view what) {
   const ir::Buffer& buffer = program_->buffers[id];
   Storage& storage = storage_[ir::storage_of(*program_, id)];
   const bool reads = use != Use::write, writes = use != Use::read;
+  if (buffer.scope == ir::Scope::barrier)
+    return make_error(Code::kInvalidProgram, "{}: {} names barriers, which are no memory: arrive, arrive_expect, wait_barrier and load_tensor take them", what, buffer.name);
   if (reads && buffer.direction == ir::Direction::out)
     return make_error(Code::kInvalidProgram, "{}: {} is an output and cannot be read: declare it inout", what,
                       buffer.name);

@@ -149,7 +149,7 @@ void ExprPrinter::access(const Access& a) {
   exprs(a.indices);
 }
 
-void ExprPrinter::atomic(const Atomic& n) {
+void ExprPrinter::body(const Atomic& n) {
   put("atomic ");
   if (n.old != kNoVar) {
     var(n.old);
@@ -169,7 +169,7 @@ void ExprPrinter::atomic(const Atomic& n) {
   if (n.scope != MemoryScope::device) put(" scope ", word(n.scope));
 }
 
-void ExprPrinter::report(const Report& n) {
+void ExprPrinter::body(const Report& n) {
   put(n.failed ? "assert " : "print ");
   quote(n.message);
   put(" ");
@@ -200,7 +200,7 @@ void ExprPrinter::function(const DeviceFunction& f) {
   }
 }
 
-void ExprPrinter::call_device(const CallDevice& n) {
+void ExprPrinter::body(const CallDevice& n) {
   put("call_device ");
   if (n.var != kNoVar) {
     var(n.var);
@@ -215,7 +215,7 @@ void ExprPrinter::call_device(const CallDevice& n) {
   put(")");
 }
 
-void ExprPrinter::thread_op(const ThreadOp& n) {
+void ExprPrinter::body(const ThreadOp& n) {
   put("together ");
   if (n.var != kNoVar) {
     var(n.var);
@@ -239,6 +239,26 @@ void ExprPrinter::thread_op(const ThreadOp& n) {
   }
   if (n.number) put(" number ", n.number);
   if (n.count) put(" count ", n.count);
+}
+
+void ExprPrinter::body(const AsyncOp& n) {
+  put("async ", word(n.kind));
+  if (n.src.buffer != kNoBuffer) {
+    put(" ");
+    region(n.src);
+    put(" -> ");
+    region(n.dst);
+    if (n.barrier.buffer != kNoBuffer) put(" on");
+  }
+  if (n.barrier.buffer != kNoBuffer) {
+    put(" ");
+    access(n.barrier);
+  }
+  if (n.value) {
+    put(" phase ");
+    expr(n.value);
+  }
+  if (n.number) put(" number ", n.number);
 }
 
 void ExprPrinter::argument(const CallArg& arg) {

@@ -35,11 +35,12 @@ class ExprPrinter : protected TextWriter {
   void access(const Access& a);
   void layout(const LayoutHint& l);
   void combine(const Combine& c);
-  void atomic(const Atomic& n);
-  void report(const Report& n);
-  void thread_op(const ThreadOp& n);
+  void body(const Atomic& n);
+  void body(const Report& n);
+  void body(const ThreadOp& n);
+  void body(const AsyncOp& n);
   void function(const DeviceFunction& f);
-  void call_device(const CallDevice& n);
+  void body(const CallDevice& n);
   void argument(const CallArg& arg);
 
   const Program& p_;

@@ -1,5 +1,6 @@
 // Atomic operations, reports, and jumps: who is on the way out of which loop. Blocks and points run one after the other, so that
 // nothing comes between an operation's read and its write.
+#include "ir/async.h"
 #include "ir/interpreter_impl.h"
 
 namespace tilert::ir::interp {
@@ -91,6 +92,16 @@ bool Machine::step(const Operation& op, const While&, const Lanes& lanes) {
     if (!execute(op.second, active)) return false;
   } while (end_trip(active));
   return true;
+}
+
+// What is left of it where nothing goes on by itself (async.h).
+bool Machine::step(const Operation& op, const AsyncOp& n, const Lanes& lanes) {
+  if (n.kind != AsyncOpKind::wait) return fail("an operation of barriers that was not parted", Code::kInternal);
+  uint64_t parity = 0;
+  if (!read(op.p[0], lanes[0], parity)) return false;
+  if (phase_is_past(eval_index(op.e[0], lanes[0]), static_cast<int64_t>(parity))) return true;
+  return fail(fmt::format("wait_barrier waits for phase {}, which nothing can complete any more: arrivals or bytes are missing before this",
+                          eval_index(op.e[0], lanes[0])));
 }
 
 }  // namespace tilert::ir::interp

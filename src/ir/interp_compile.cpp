@@ -149,6 +149,12 @@ bool Machine::compile_order(const Region& src, const Region& dst, const Region& 
   return index.buffer == kNoBuffer || (place(index, op.p[2]) && along(src, dim, op.p[0], op.p[2], kept));
 }
 
+bool Machine::compile_wait(const AsyncOp& n, Operation& op) {
+  if (n.kind != AsyncOpKind::wait) return true;
+  op.e[0] = tape(n.value);
+  return !error_ && place(n.barrier, op.p[0]);
+}
+
 bool Machine::compile(const Stmt& stmt, Operation& op) {
   op.stmt = &stmt;
   return std::visit(Overload{
@@ -205,7 +211,7 @@ bool Machine::compile(const Stmt& stmt, Operation& op) {
                           op.e[0] = tape(n.condition);
                           return !error_ && compile(n.body, op.second);
                         },
-                        [&](const Jump&) { return true; }, [&](const GridSync&) { return true; }, [&](const ThreadOp&) { return true; },
+                        [&](const Jump&) { return true; }, [&](const GridSync&) { return true; }, [&](const ThreadOp&) { return true; }, [&](const AsyncOp& n) { return compile_wait(n, op); },
                         [&](const Atomic& n) {
                           if (n.value) op.e[0] = tape(n.value);
                           if (n.expected) op.e[1] = tape(n.expected);

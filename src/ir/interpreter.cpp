@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ir/async.h"
 #include "ir/interpreter_impl.h"
 #include "ir/threads.h"
 #include "ir/visit.h"
@@ -366,11 +367,12 @@ static void count_reports(Program& program) {
     });
 }
 
-// Loops over threads become plain ones in a copy. What that reports is said of the program's own statements.
+// Loops over threads, and barriers and tensor copies, become plain statements in a copy. What that reports is said of the program's own statements.
 Status interpret(const Program& program, const HostArguments& arguments, const InterpretOptions& options) {
-  if (!has_threads(program)) return interp::Machine(program, arguments, options).run();
+  if (!has_threads(program) && !has_async(program)) return interp::Machine(program, arguments, options).run();
   Program parted = clone(program);
   count_reports(parted);
+  part_async(parted);
   part_threads(parted);
   Reports* const reports = options.reports;
   const size_t first = reports ? reports->entries.size() : 0;

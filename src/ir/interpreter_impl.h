@@ -106,6 +106,7 @@ class Machine {
   bool step(const Operation& op, const Inline&, const Lanes&);
   bool step(const Operation& op, const CallDevice&, const Lanes&);
   bool step(const Operation& op, const ThreadOp&, const Lanes&);
+  bool step(const Operation& op, const AsyncOp&, const Lanes&);
 
   // interp_grid.cpp: blocks that meet
   class Meeting;
@@ -135,6 +136,7 @@ class Machine {
   bool compile_tuple(const std::vector<Region>& src, const std::vector<Region>& dst, const Combine& combine, int dim, bool folds,
                      Operation& op);
   bool compile_call(const ir::Call& n, Operation& op);
+  bool compile_wait(const AsyncOp& n, Operation& op);
   bool compile_values(const std::vector<Expr>& values, Operation& op);
   bool place(const Region& r, Place& out);
   bool place(const Access& a, Place& out);

@@ -64,6 +64,7 @@ Stmt::Node Parser::node(int depth) {
   if (s_.accept("grid_sync")) return GridSync{};
   if (s_.is("print") || s_.is("assert")) return report();
   if (s_.accept("together")) return thread_op();
+  if (s_.accept("async")) return async_op();
   if (s_.accept("let")) return let();
   if (s_.accept("store")) {
     Store n;
@@ -84,7 +85,7 @@ Stmt::Node Parser::node(int depth) {
   }
   s_.fail(
       "a statement (alloc, copy, fill, gemm, reduce, fold, scan, pick, sort, reinterpret, parallel, threads, for, if, while, break, "
-      "continue, return, let, store, atomic, together, print, assert, inline, call_device, move, call, group) or '}'");
+      "continue, return, let, store, atomic, together, async, print, assert, inline, call_device, move, call, group) or '}'");
   return Alloc{0};
 }
 
@@ -208,6 +209,22 @@ Stmt::Node Parser::thread_op() {
   }
   if (s_.accept("number")) n.number = integer("a width, the number of a barrier or of groups");
   n.count = s_.accept("count") ? integer("a number of threads or elements") : 0;
+  return n;
+}
+
+Stmt::Node Parser::async_op() {
+  AsyncOp n{};
+  n.kind = choice<AsyncOpKind>("an operation of barriers or tensor copies (arrive, expect, wait, load, store, commit, written, read)");
+  if (n.kind == AsyncOpKind::load || n.kind == AsyncOpKind::store) {
+    n.src = region();
+    arrow();
+    n.dst = region();
+    if (s_.accept("on")) n.barrier = access();
+  } else if (n.kind <= AsyncOpKind::wait) {
+    n.barrier = access();
+  }
+  if (s_.accept("phase")) n.value = expr();
+  if (s_.accept("number")) n.number = integer("a number of bytes or groups");
   return n;
 }
 

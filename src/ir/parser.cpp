@@ -109,7 +109,7 @@ void Parser::dim() {
 void Parser::buffer() {
   Buffer b;
   b.name = declared_name(Token::buffer, p_.buffers.size(), "a buffer, @name or @number");
-  b.scope = choice<Scope>("global, shared, fragment, var, local or registers");
+  b.scope = choice<Scope>("global, shared, fragment, var, local, barrier or registers");
   b.dtype = dtype();
   b.shape = exprs(false);
   bool strides = false;
@@ -141,6 +141,8 @@ void Parser::buffer() {
       b.view_of = buffer_reference();
     else if (s_.accept("layout"))
       b.layout = layout();
+    else if (s_.accept("arrivals"))
+      b.arrivals = integer("a number of arrivals");
     else if (s_.accept("stages"))
       b.stages = integer("a number of stages");
     else if (s_.accept("offset"))

@@ -106,6 +106,7 @@ class Parser {
   Stmt::Node atomic();
   Stmt::Node report();
   Stmt::Node thread_op();
+  Stmt::Node async_op();
   Stmt::Node let();
   Stmt::Node inline_source();
   Stmt::Node call_device();

@@ -149,6 +149,11 @@ void each_other_part(N& n, V& v) {
     if (n.src.buffer != kNoBuffer) v.access(n.src, kRead);
     if (n.dst.buffer != kNoBuffer) v.access(n.dst, kWrite);
     if (n.var != kNoVar) v.define(n.var);
+  } else if constexpr (kIs<N, AsyncOp>) {
+    if (n.barrier.buffer != kNoBuffer) v.access(n.barrier, kReadWrite);
+    if (n.value) v.expr(n.value);
+    if (n.src.buffer != kNoBuffer) v.region(n.src, kRead);
+    if (n.dst.buffer != kNoBuffer) v.region(n.dst, kWrite);
   } else if constexpr (kIs<N, Inline>) {
     for (auto& operand : n.operands) {
       if (auto* e = std::get_if<Expr>(&operand)) {

@@ -100,6 +100,7 @@ class Printer : ExprPrinter {
       buffer(b.view_of);
     }
     layout(b.layout);
+    if (b.arrivals != 0) put(" arrivals ", b.arrivals);
     if (b.stages != 1) put(" stages ", b.stages);
     if (b.byte_offset >= 0) put(" offset ", b.byte_offset);
     if (locations_ && b.location) put(" !", b.location);
@@ -206,6 +207,7 @@ class Printer : ExprPrinter {
     end_line();
   }
 
+  using ExprPrinter::body;
   void body(const Alloc& n) {
     put("alloc ");
     buffer(n.buffer);
@@ -333,10 +335,7 @@ class Printer : ExprPrinter {
     block(n.body);
   }
   void body(const Jump& n) { put(word(n.kind)); }
-  void body(const Atomic& n) { atomic(n); }
   void body(const GridSync&) { put("grid_sync"); }
-  void body(const Report& n) { report(n); }
-  void body(const ThreadOp& n) { thread_op(n); }
   void body(const Let& n) {
     put("let ");
     var(n.var);
@@ -363,7 +362,6 @@ class Printer : ExprPrinter {
     });
     put(")");
   }
-  void body(const CallDevice& n) { call_device(n); }
   void body(const Move& n) {
     put("move ");
     access(n.dst);

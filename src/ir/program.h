@@ -50,6 +50,7 @@ enum class Scope : uint8_t {
   fragment,   // spread over the block's registers
   scalar,     // var(): one value per block, or private to an iteration inside Parallel
   local,      // local(): small array, as scalar
+  barrier,    // barriers in shared memory that count phases, in a row
   registers,  // lowered: a per-thread array
 };
 enum class Direction : uint8_t { none, in, out, inout };
@@ -88,6 +89,7 @@ struct Buffer {
   // (row-major, little-endian, all of them). Declared before this one, no view itself; its Alloc is this one's.
   BufferId view_of = kNoBuffer;
   LayoutHint layout{};  // shared, of the tile itself
+  int64_t arrivals = 0;  // barrier: that complete a phase
   uint32_t location = 0;
   // lowered:
   int64_t stages = 1;         // ring depth of a staged shared buffer

@@ -192,6 +192,27 @@ struct ThreadOp {
   Access dst{}, src{};      // copy: the first of `count` neighbours in a shared tile and in a tensor
 };
 
+// What a block asks of barriers in shared memory and of the engine that copies boxes of tensors. A barrier (an element of a
+// buffer of Scope::barrier) counts phases: one completes when as many arrivals as the buffer says have come and all bytes
+// that were announced for it; the next begins at once. One statement is one arrival, whoever executes it.
+enum class AsyncOpKind : uint8_t {
+  arrive,   // at `barrier`
+  expect,   // the same, and announces `number` bytes for this phase
+  wait,     // until the phase of `value`'s parity has completed; -1 is that of the phase before the first
+  load,     // dst = src, of which bytes beyond the tensor are zeros; all of dst's bytes come to `barrier`'s phase
+  store,    // dst = src; what lies beyond the tensor is dropped
+  commit,   // the stores since the last one are a group
+  written,  // until at most `number` of the newest groups are still being written
+  read,     // until at most `number` of the newest groups are still being read from their tiles
+};
+struct AsyncOp {
+  AsyncOpKind kind;
+  Access barrier{};      // arrive, expect, wait, load
+  Expr value = nullptr;  // index; of wait
+  int64_t number = 0;    // bytes of expect, groups of written and read
+  Region src{}, dst{};   // load, store
+};
+
 // A loop with its condition evaluated before each trip, after the statements of `head`, whose lets the body sees.
 struct While {
   Block head;
@@ -278,7 +299,7 @@ struct Group {
 
 struct Stmt {
   using Node = std::variant<Alloc, Copy, Fill, Gemm, Reduce, Fold, Scan, Pick, Sort, Reinterpret, Parallel, For, If, While, Jump, Let,
-                            Store, Atomic, ThreadOp, GridSync, Report, Inline, CallDevice, Move, Call, Group>;
+                            Store, Atomic, ThreadOp, AsyncOp, GridSync, Report, Inline, CallDevice, Move, Call, Group>;
   Node node;
   uint32_t ordinal = 0;    // of the tile operation it comes from; unique in the program
   uint32_t location = 0;   // index into Program::locations; 0 = unknown

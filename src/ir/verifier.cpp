@@ -171,6 +171,7 @@ bool Verifier::tile_buffer(const Buffer& b) {
   if (b.scope == Scope::scalar && !b.shape.empty())
     return fail(fmt::format("{} is a var and has a shape; use local for an array", what));
   if (b.stages < 1 || b.stages > 64) return fail(fmt::format("{} has {} stages", what, b.stages));
+  if (!barrier_buffer(b, what)) return false;
   int64_t bytes = (dtype_bits(b.dtype) + 7) / 8 * b.stages;
   for (Expr e : b.shape) {
     if (!e || !e->is_constant() || e->dtype != DType::index)
@@ -269,7 +270,7 @@ bool Verifier::kernel(const Kernel& k) {
   }
   for (VarId v : k.block_vars)
     if (!define(v, VarKind::block_index, 0)) return false;
-  return block(k.body) && grid_syncs(k) && persistent(k) && dependent(k);
+  return block(k.body) && grid_syncs(k) && persistent(k) && dependent(k) && asynchronous(k);
 }
 
 bool Verifier::source_kernel(const Kernel& k) {

@@ -87,6 +87,13 @@ class Verifier {
   bool named_barrier(const ThreadOp& n);
   bool shuffle(const ThreadOp& n);
   bool async_elements(const ThreadOp& n);
+  // verify_async.cpp
+  bool check(const AsyncOp& n);
+  bool barrier_buffer(const Buffer& b, const std::string& what);
+  bool barrier(const Access& a, const std::string& what);
+  bool no_barrier(BufferId b, const char* what);
+  bool tensor_copy(const AsyncOp& n);
+  bool asynchronous(const Kernel& k);
   Dependence dependence_in_threads(Expr e) const;
   Dependence made_inside() const { return parallel_ && parallel_->threads ? kInside : 0; }
   bool check(const Let& n);

@@ -86,7 +86,7 @@ bool Verifier::names_buffer(BufferId b, const char* what) {
 }
 
 bool Verifier::region(const Region& r, const char* what) {
-  if (!names_buffer(r.buffer, what)) return false;
+  if (!names_buffer(r.buffer, what) || !no_barrier(r.buffer, what)) return false;
   const Buffer& b = p_.buffers[r.buffer];
   if (r.offsets.size() != b.shape.size() || r.extents.size() != b.shape.size())
     return fail(fmt::format("{}: a region of {} needs {} offsets and extents, one a dim; {} and {} are given", what,
@@ -112,7 +112,7 @@ bool Verifier::region(const Region& r, const char* what) {
 }
 
 bool Verifier::access(const Access& a, const char* what) {
-  if (!names_buffer(a.buffer, what)) return false;
+  if (!names_buffer(a.buffer, what) || !no_barrier(a.buffer, what)) return false;
   const Buffer& b = p_.buffers[a.buffer];
   const size_t rank = b.shape.size();
   const bool flat = lowered() && a.indices.size() == (is_addressed(b) ? 2 : 1);

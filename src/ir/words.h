@@ -11,7 +11,7 @@
 namespace tilert::ir {
 
 inline constexpr std::string_view kVarKindWords[] = {"dim", "scalar", "block", "loop", "let", "thread", "blocks"};
-inline constexpr std::string_view kScopeWords[] = {"global", "shared", "fragment", "var", "local", "registers"};
+inline constexpr std::string_view kScopeWords[] = {"global", "shared", "fragment", "var", "local", "barrier", "registers"};
 inline constexpr std::string_view kDirectionWords[] = {"none", "in", "out", "inout"};
 inline constexpr std::string_view kPreferWords[] = {"any", "tma", "async", "sync"};
 inline constexpr std::string_view kEvictionWords[] = {"normal", "first", "last"};
@@ -28,9 +28,11 @@ inline constexpr std::string_view kJumpWords[] = {"break", "continue", "return"}
 
 inline constexpr std::string_view kThreadOpWords[] = {"shuffle", "shuffle_up", "shuffle_down", "shuffle_xor", "all",  "any",
                                                       "ballot",  "sync",       "fence",        "copy",        "commit", "wait"};
+inline constexpr std::string_view kAsyncOpWords[] = {"arrive", "expect", "wait", "load", "store", "commit", "written", "read"};
 inline constexpr std::string_view kPassingWords[] = {"value", "read", "write", "update"};
 
 inline std::span<const std::string_view> words(ThreadOpKind) { return kThreadOpWords; }
+inline std::span<const std::string_view> words(AsyncOpKind) { return kAsyncOpWords; }
 inline std::span<const std::string_view> words(Passing) { return kPassingWords; }
 inline std::span<const std::string_view> words(AtomicOp) { return kAtomicWords; }
 inline std::span<const std::string_view> words(MemoryOrder) { return kOrderWords; }

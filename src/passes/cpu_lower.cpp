@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "arith/build.h"
+#include "ir/async.h"
 #include "ir/threads.h"
 #include "ir/visit.h"
 #include "passes/contract.h"
@@ -174,6 +175,7 @@ Status CpuLowering::lower(const StmtPtr& stmt, Out& out) {
           [&](const Pick&) { return refused("a pick, which expand makes into loops,"); },
           [&](const Sort&) { return refused("a sort, which expand makes into loops,"); },
           [&](const ThreadOp&) { return refused("an operation of threads, which part_threads makes into loops,"); },
+          [&](const AsyncOp&) { return Status(); },  // a wait: what it waits for has happened
           [&](const Move&) { return refused("a register move"); },
           [&](const Call&) { return refused("a device primitive"); },
       },
@@ -302,6 +304,7 @@ BufferId add_state(Program& program, size_t index, int64_t tile_bytes) {
 Result<CpuProgram> cpu_lower(Module module, const PassContext& context, int lanes) {
   TILERT_ASSIGN(Module found, tables(std::move(module), context));
   TILERT_ASSIGN(Module taken, take_hints(std::move(found), context));
+  ir::part_async(taken.program);
   ir::part_threads(taken.program);
   TILERT_ASSIGN(Module counted, persist(std::move(taken), context));
   TILERT_ASSIGN(Module expanded, expand(std::move(counted), context));

@@ -314,6 +314,10 @@ class Inference {
     const int64_t bytes = dtype_bytes(b.dtype);
     if (const auto role = plan_.roles.tiles.find(tile); role != plan_.roles.tiles.end())
       if (const auto swizzled = swizzled_map({role->second.rows, shape[1]}, bytes, role->second.span)) return *swizzled;
+    if (const auto copied = plan_.async.spans.find(tile); copied != plan_.async.spans.end()) {
+      if (copied->second == 0) return row_major_map(shape, bytes);
+      if (auto swizzled = swizzled_map(shape, bytes, copied->second)) return std::move(*swizzled);
+    }
     if (b.layout.kind != TileLayout::automatic) {
       if (auto asked = asked_map(b)) return std::move(*asked);
       else plan_.not_placed[tile] = asked.error().message;

@@ -270,6 +270,7 @@ Status Lower::kernel(Kernel& kernel) {
   preamble_lets_.clear();
   blocks_.emplace_back();
   TILERT_TRY(plan_.roles.on ? kernel_with_roles(kernel) : block(kernel.body));
+  finish_stores(kernel);
   Block body = std::move(preamble_);
   for (StmtPtr& s : blocks_.back()) body.push_back(std::move(s));
   blocks_.clear();
@@ -326,6 +327,8 @@ Status Lower::statement(const StmtPtr& s) {
               lowered_[a.buffer] = registers(b.dtype, fragment_map(a.buffer).registers(), "fragment");
             } else if (b.scope == Scope::shared) {
               declare_shared(a.buffer);
+            } else if (b.scope == Scope::barrier) {
+              declare_barriers(a.buffer);
             } else {
               emit(Alloc{a.buffer});
             }
@@ -367,6 +370,7 @@ Status Lower::statement(const StmtPtr& s) {
           [&](const Let& l) { return uniform_let(l); },
           [&](const Store& st) { return uniform_store(st); },
           [&](const GridSync&) { return grid_sync(); },
+          [&](const AsyncOp& a) { return async_op(*s, a); },
           [&](const Inline& i) { return inline_source(i); },
           [&](const CallDevice& c) { return uniform_call(c); },
           [&](const auto&) -> Status { emit(s); return {}; },

@@ -144,6 +144,12 @@ class Lower {
   Status grid_sync();
   Status uniform_report(const ir::Report& report);
   Status while_loop(const ir::While& loop);
+  Status async_op(const ir::Stmt& stmt, const ir::AsyncOp& op);  // lower_async.cpp
+  void declare_barriers(ir::BufferId barriers);
+  ir::CallArg barrier_arg(const ir::Access& barrier);
+  void arrive(const ir::AsyncOp& op);
+  void tensor_copy(const ir::Stmt& stmt, const ir::AsyncOp& op);
+  void finish_stores(const ir::Kernel& kernel);
   Status inline_source(const ir::Inline& source);
   Status uniform_call(const ir::CallDevice& call);
 

@@ -63,6 +63,13 @@ struct RolePlan {
   std::set<ir::VarId> common;                // lets before the loop that both roles make for themselves
 };
 
+// Barriers and tensor copies that the program places itself (passes/async.h).
+struct AsyncPlan {
+  std::map<uint32_t, size_t> copies;         // ordinals, and their maps among those of the roles
+  std::map<ir::BufferId, int64_t> spans;     // tiles that they fill or store: bytes of a swizzled row, 0: row-major
+  std::map<ir::BufferId, int64_t> arrivals;  // at a phase of the barriers, as warps and single threads make them
+};
+
 // A pipelined loop whose copies run ahead, by the ordinal of the loop.
 struct RingPlan {
   int stages = 1;
@@ -120,6 +127,7 @@ struct KernelPlan {
   std::map<uint32_t, RingPlan> rings;       // by ordinal
   std::set<ir::BufferId> partial;           // fragments whose sums stay unfinished until read
   RolePlan roles;
+  AsyncPlan async;
   ir::VarId tile_round = ir::kNoVar;        // of the loop over tiles, which is all but lets of a persistent kernel's body
   SchedulePlan schedule;
   int64_t parts = 1;                        // to which the trips of its loop are dealt

@@ -1,6 +1,7 @@
 // The table of GPU passes.
 #include "passes/order.h"
 
+#include "passes/async_plan.h"
 #include "passes/barriers.h"
 #include "passes/contract.h"
 #include "passes/dependent.h"
@@ -40,6 +41,7 @@ const std::vector<Pass>& gpu_passes() {
       {"structure", structure, Stage::specialized},
       {"split_views", split_views, Stage::specialized},
       {"plan_roles", plan_roles, Stage::specialized},
+      {"plan_async", plan_async, Stage::specialized},
       {"bound_registers", bound_registers, Stage::specialized},
       {"partial_sums", partial_sums, Stage::specialized},
       {"contract", contract, Stage::specialized},

@@ -11,6 +11,7 @@
 #include "passes/hints.h"
 #include "passes/region.h"
 #include "passes/role_planner.h"
+#include "passes/tensor_box.h"
 #include "support/round.h"
 
 namespace tilert::passes {
@@ -19,44 +20,9 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t kMostBoxRows = 256;  // of a tensor map
-constexpr int64_t kAtomRows = 64;      // of a warpgroup product
-constexpr int64_t kSwizzleRows = 8;    // after which the swizzle repeats
-
-// Bytes of the swizzled rows that a layout asks for; 0: any, -1: none that products read.
-int64_t asked_span(TileLayout layout) {
-  switch (layout) {
-    case TileLayout::automatic: return 0;
-    case TileLayout::swizzle_128: return 128;
-    case TileLayout::swizzle_64: return 64;
-    case TileLayout::swizzle_32: return 32;
-    default: return -1;
-  }
-}
-
-// Rows of a box, of which some number make the tile; 0: none.
-int64_t box_rows(int64_t rows) {
-  if (rows <= kMostBoxRows) return rows;
-  for (int64_t n = kMostBoxRows; n > 0; n -= kSwizzleRows)
-    if (rows % n == 0) return n;
-  return 0;
-}
+constexpr int64_t kAtomRows = 64;  // of a warpgroup product
 
 }  // namespace
-
-// A matrix copy that the tensor copy engine can make: rank 2 but for leading units, rows on 16 bytes, and the region too: a
-// corner between is an illegal instruction.
-std::string RolePlanner::engine_takes(const Region& r) {
-  const Buffer& b = program_.buffer(r.buffer);
-  if (is_table(b)) return "its tensor lies where a table says, which the tensor copy engine is not told";
-  if (b.shape.size() != 2) return "its tensor is not a matrix";
-  if (dtype_is_packed(b.dtype)) return "its elements share bytes";
-  if (!b.strides[1]->is_constant() || b.strides[1]->as_int() != 1) return "its rows are not contiguous";
-  if (!module_.facts.range(b.strides[0]).multiple_of(16 / dtype_bytes(b.dtype))) return "its rows do not start on 16 bytes";
-  if (b.alignment < 16) return "its tensor does not start on 16 bytes";
-  if (!module_.facts.range(r.offsets[1]).multiple_of(16 / dtype_bytes(b.dtype))) return "its columns do not start on 16 bytes";
-  return {};
-}
 
 std::string RolePlanner::take_load(const Stmt& s, const Copy& c) {
   const Buffer &src = program_.buffer(c.src.buffer), &dst = program_.buffer(c.dst.buffer);
@@ -69,7 +35,7 @@ std::string RolePlanner::take_load(const Stmt& s, const Copy& c) {
     return fmt::format("its tile is asked to be {}, and the tensor copy engine writes swizzled rows for products", word(dst.layout.kind));
   if (dst.view_of != kNoBuffer || !views_of(program_, c.dst.buffer).empty()) return "its tile has views, whose rows are others";
   if (!filled_.insert(c.dst.buffer).second) return "its tile is filled twice in a trip";
-  return engine_takes(c.src);
+  return engine_takes(module_, c.src);
 }
 
 // The instruction for the operands as they lie in their tiles; null: none.
@@ -172,7 +138,7 @@ std::string RolePlanner::take_plain(const Copy& c) {
   const Buffer& b = program_.buffer(c.dst.buffer);
   if (!plan_.roles.plain_tiles.count(c.dst.buffer)) return "nothing in the loop reads its tile";
   if (b.layout.kind != TileLayout::automatic) return "its tile is asked for a layout, and the tensor copy engine writes rows";
-  if (c.dst.extents[0] > kMostBoxRows || c.dst.extents[1] > kMostBoxRows || c.dst.extents[1] * dtype_bytes(b.dtype) % 16 != 0)
+  if (c.dst.extents[0] > kMostOfBox || c.dst.extents[1] > kMostOfBox || c.dst.extents[1] * dtype_bytes(b.dtype) % 16 != 0)
     return "its tile is no box of the tensor copy engine";
   return {};
 }
@@ -191,7 +157,7 @@ std::string RolePlanner::place_loads(const For& loop) {
     }
     if (plan_.roles.plain_tiles.count(id)) return fmt::format("operation {}: a product and element-wise work read its tile", s->ordinal);
     const int64_t rows = box_rows(copy->dst.extents[0]);
-    if (rows == 0) return fmt::format("operation {}: its tile has {} rows, which are no boxes of at most {}", s->ordinal, copy->dst.extents[0], kMostBoxRows);
+    if (rows == 0) return fmt::format("operation {}: its tile has {} rows, which are no boxes of at most {}", s->ordinal, copy->dst.extents[0], kMostOfBox);
     plan_.roles.loads[s->ordinal] = plan_.roles.maps.size();
     plan_.roles.maps.push_back({copy->src.buffer, {tile->second.span / dtype_bytes(program_.buffer(id).dtype), rows},
                                 static_cast<int>(tile->second.span), in_tf32_.count(id) != 0});

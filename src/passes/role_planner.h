@@ -30,7 +30,6 @@ class RolePlanner {
   std::string budget(const ir::For& loop);
 
   // ---- copies and products of the loop (role_operands.cpp) ----
-  std::string engine_takes(const ir::Region& region);
   std::string take_load(const ir::Stmt& s, const ir::Copy& copy);
   std::string take_product(const ir::Stmt& s, const ir::Gemm& gemm);
   std::string take_work(const ir::Parallel& loop);

@@ -6,11 +6,13 @@
 #include <algorithm>
 
 #include "ir/visit.h"
+#include "passes/async_plan.h"
 #include "passes/hints.h"
 #include "passes/persist.h"
 #include "passes/region.h"
 #include "passes/role_planner.h"
 #include "passes/select.h"
+#include "passes/tensor_box.h"
 
 namespace tilert::passes {
 
@@ -41,6 +43,7 @@ std::string RolePlanner::decide() {
   if (!context_.target.has(Feature::wgmma) || !context_.target.has(Feature::tma)) return "no warpgroup products on this target";
   if (hint_of(kernel_, HintKind::roles) == 1) return "the program asks for no roles";
   if (hint_of(kernel_, HintKind::threads_fixed)) return "its number of threads is fixed: none are left for a producer";
+  if (is_asynchronous(program_, kernel_)) return "it places barriers and tensor copies itself";
   if (orders_blocks(program_, kernel_.body)) return "it waits for other blocks, which copies that run ahead would not";
   const Stmt* loop = nullptr;
   for (const StmtPtr& s : body_) {
@@ -139,7 +142,7 @@ void RolePlanner::take_store(const Stmt& s, const Copy& c) {
   const int64_t rows = c.src.extents[0], columns = c.src.extents[1], size = dtype_bytes(dst.dtype);
   const bool as_sums = std::any_of(gemms_.begin(), gemms_.end(), [&](const auto& g) { return g.second.m == rows && g.second.n == columns; });
   if (!as_sums || !c.valid.empty() || size > 2) return;  // a tile of 32-bit elements would take the ring's slots
-  if (is_touched(s, c.dst.buffer, false) || !engine_takes(c.dst).empty()) return;
+  if (is_touched(s, c.dst.buffer, false) || !engine_takes(module_, c.dst).empty()) return;
   const int64_t share = rows / plan_.roles.consumers, span = swizzle_span(columns * size);
   if (span == 0 || share > 256 || rows % (64 * plan_.roles.consumers) != 0) return;
   for (Expr offset : c.dst.offsets)  // the engine writes nothing before a tensor's start

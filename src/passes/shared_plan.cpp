@@ -21,7 +21,8 @@ struct Tenant {
   int64_t bytes = 0, alignment = 1, offset = 0;
 };
 
-// With roles no order between the warps' parts is known from positions: everything lives throughout.
+// With roles no order between the warps' parts is known from positions, nor when a tensor copy of the program's own is done:
+// everything lives throughout.
 void never_share(std::vector<Tenant>& tenants) {
   for (Tenant& t : tenants) {
     t.life.first = 0;
@@ -82,7 +83,7 @@ int64_t shared_bytes(const Buffer& buffer) {
 Result<Module> plan_shared(Module module, const PassContext& context) {
   for (size_t k = 0; k < module.program.kernels.size(); ++k) {
     std::vector<Tenant> tenants = tenants_of(module.program, module.program.kernels[k]);
-    if (module.plans[k].roles.on) never_share(tenants);
+    if (module.plans[k].roles.on || !module.plans[k].async.copies.empty()) never_share(tenants);
     std::vector<Tenant> apart = tenants;
     keep_small_apart(apart);
     int64_t total = place(apart);

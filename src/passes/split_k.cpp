@@ -76,7 +76,7 @@ class SplitK {
     for_each_stmt({std::make_shared<const Stmt>(stmt)}, [&](const Stmt& s) {
       if (!reason.empty()) return;
       const auto is = [&]<class... T>(std::variant<T...>*) { return (std::holds_alternative<T>(s.node) || ...); };
-      using Acts = std::variant<Atomic, ThreadOp, GridSync, Report, Inline, CallDevice, While>;
+      using Acts = std::variant<Atomic, ThreadOp, AsyncOp, GridSync, Report, Inline, CallDevice, While>;
       if (is(static_cast<Acts*>(nullptr))) reason = fmt::format("operation {} would happen once for each part", s.ordinal);
       if (const auto* jump = std::get_if<Jump>(&s.node)) reason = jump->kind == JumpKind::next ? "" : fmt::format("operation {} ends the loop early", s.ordinal);
       for (const BufferUse& use : buffer_uses(s))

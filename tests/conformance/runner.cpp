@@ -145,7 +145,7 @@ std::string Machine::open_device(int ordinal) {
 
 std::vector<std::string> Machine::prepare_ahead(const Scenario& scenario) {
   std::vector<std::string> sources;
-  if (!scenario.refused.empty()) return sources;
+  if (!refusal_on(scenario, target()).empty()) return sources;
   for (auto program : scenario.programs) {
     Prepared prepared;
     Outcome ignored;
@@ -180,7 +180,7 @@ std::string_view language_of(Backend backend) {
 
 Outcome Machine::run(const Scenario& scenario) {
   Outcome out;
-  if (!scenario.refused.empty()) {
+  if (!refusal_on(scenario, target()).empty()) {
     run_refused(scenario, out);
     return out;
   }
@@ -235,7 +235,7 @@ void Machine::run_refused(const Scenario& scenario, Outcome& out) {
       tilert_kernel_release(prepared.kernel);
       message = refusal.message;
     }
-    if (!holds_all(message, scenario.refused)) return out.fail("is refused with: " + message);
+    if (!holds_all(message, refusal_on(scenario, target()))) return out.fail("is refused with: " + message);
   }
 }
 

@@ -122,6 +122,17 @@ std::vector<Values> pairwise(const std::vector<Axis>& axes) {
   return out;
 }
 
+const std::vector<std::string>& refusal_on(const Scenario& scenario, const std::string& target) {
+  using Needs = Scenario::Needs;
+  const bool on_gpu = target.rfind("sm_", 0) == 0;
+  const int number = on_gpu ? std::atoi(target.c_str() + 3) : 0;
+  const bool has = !on_gpu || scenario.needs == Needs::nothing || (scenario.needs == Needs::tensor_copies && number >= 90) ||
+                   (scenario.needs == Needs::warpgroup_products && number == 90);
+  static const std::vector<std::string> kOfOldOnes{"which has none"};
+  if (has || !scenario.refused.empty()) return scenario.refused;
+  return scenario.needs == Needs::no_gpu && number < 90 ? kOfOldOnes : scenario.refused_without;
+}
+
 std::vector<Want> exactly(const Reals& values) {
   std::vector<Want> out;
   out.reserve(values.size());
@@ -159,7 +170,7 @@ const std::vector<Case>& all_cases() {
     for (auto add : {add_copy_cases, add_region_cases, add_element_cases, add_scalar_cases, add_fast_cases, add_type_cases, add_packed_cases, add_packed_tile_cases,
                      add_index_cases,
                      add_reduce_cases, add_gemm_cases, add_operand_cases, add_warpgroup_cases, add_pipeline_cases, add_order_cases, add_function_cases, add_split_cases, add_atomic_cases,
-                     add_control_cases, add_ends_cases, add_thread_cases, add_thread_misuse_cases, add_indexed_cases, add_view_cases, add_layout_cases, add_table_cases,
+                     add_control_cases, add_ends_cases, add_thread_cases, add_thread_misuse_cases, add_async_cases, add_indexed_cases, add_view_cases, add_layout_cases, add_table_cases,
                      add_host_cases, add_hint_cases, add_fold_cases, add_grid_cases, add_persistent_cases, add_report_cases,
                      add_kernel_cases})
       add(*cases);

@@ -71,6 +71,10 @@ struct Scenario {
   bool same_bits = false;
   // Refused: building or compiling must fail, and its message hold all of these.
   std::vector<std::string> refused;
+  // Instructions that not every GPU has, or tiles that none takes: one without is to refuse the program with these words. Others
+  // run it.
+  enum class Needs { nothing, tensor_copies, warpgroup_products, no_gpu } needs = Needs::nothing;
+  std::vector<std::string> refused_without;
   // Launches that must fail with `fails` before anything runs, and with these words.
   tilert_status fails = TILERT_OK;
   std::vector<std::string> words;
@@ -133,6 +137,9 @@ std::vector<Trial> sampled_trials();
 // Choices of parameters that hold every pair of values of two axes at least once; the same on every machine.
 std::vector<Values> pairwise(const std::vector<Axis>& axes);
 
+// What the message of a refusal on the target must hold ("" and CPUs: of building); empty: it is not refused.
+const std::vector<std::string>& refusal_on(const Scenario& scenario, const std::string& target);
+
 // Expectations.
 std::vector<Want> exactly(const Reals& values);
 std::vector<Want> exactly_signed(const Reals& values);  // zeros with their sign
@@ -164,6 +171,7 @@ void add_control_cases(std::vector<Case>& to);
 void add_ends_cases(std::vector<Case>& to);
 void add_thread_cases(std::vector<Case>& to);
 void add_thread_misuse_cases(std::vector<Case>& to);
+void add_async_cases(std::vector<Case>& to);
 void add_indexed_cases(std::vector<Case>& to);
 void add_view_cases(std::vector<Case>& to);
 void add_layout_cases(std::vector<Case>& to);

@@ -48,7 +48,9 @@ const std::vector<EveryCall::Row>& EveryCall::rows() {
 // ---- what is open ----
 
 void EveryCall::step() {
-  const Row& row = rows()[in_.below(static_cast<uint32_t>(rows().size()))];
+  static constexpr Row kAsync{&EveryCall::engine, Where::block};
+  const uint8_t choice = in_.next();
+  const Row& row = choice >= 252 ? kAsync : rows()[choice % rows().size()];
   wild_ = in_.next() >= 0xf0;
   if (!wild_ && !allowed(row.where)) reach(row.where);
   if (wild_ || allowed(row.where)) (this->*row.make)();
@@ -108,7 +110,7 @@ void EveryCall::end() {
     open_.back().kind = Kind::otherwise;
   } else {
     switch (closed.kind) {
-      case Kind::kernel: TILERT_CALL(tilert_builder_end_kernel, b_); break;
+      case Kind::kernel: TILERT_CALL(tilert_builder_end_kernel, b_), barriers_.clear(); break;
       case Kind::parallel: TILERT_CALL(tilert_builder_end_parallel, b_); break;
       case Kind::pipelined: TILERT_CALL(tilert_builder_end_pipelined, b_); break;
       case Kind::threads: TILERT_CALL(tilert_builder_end_threads, b_); break;

@@ -125,6 +125,12 @@ class EveryCall {
   void barrier();
   void asynchronous();
 
+  // every_call_async.cpp: barriers and tensor copies
+  void engine();
+  void barriers();
+  void at_barrier();
+  void tensor_copy(bool loads);
+
   tilert_dtype dtype();
   tilert_dtype number_dtype();
   uint32_t size() { return kSizes[in_.below(sizeof kSizes / sizeof kSizes[0])]; }
@@ -164,6 +170,7 @@ class EveryCall {
   std::vector<tilert_dim> dims_;
   std::vector<tilert_tensor> counts_;  // tensors of which the first element may be a number of tiles
   std::vector<Scope> open_;
+  std::vector<tilert_buffer> barriers_;        // of the open kernel
   bool fixed_ = false, persistent_ = false;  // of the kernel at hand
   bool costed_ = false;                       // a kernel of the program has a cost
   tilert_expr room_[9] = {};

@@ -1,0 +1,91 @@
+// Barriers that count phases, and tensor copies. What they may name is the verifier's matter (ir/verify_async.cpp), but for
+// what a region says by itself.
+#include "builder/builder.h"
+
+namespace tilert::builder {
+namespace {
+
+constexpr uint32_t kMaxBarriers = 64;
+
+}  // namespace
+
+tilert_buffer Builder::barriers(uint32_t count, uint32_t arrivals, const tilert_buffer_options& options) {
+  return make<tilert_buffer>("barriers", [&]() -> Result<tilert_buffer> {
+    TILERT_TRY(need_tile_level());
+    if (top().kind != ScopeKind::kernel)
+      return make_error(Code::kInvalidProgram, "barriers are set up once: declare them outside of loops and branches");
+    if (kernel_.persistent)
+      return make_error(Code::kInvalidProgram, "the kernel is persistent, and a tile would find its barriers in any phase: loop over tiles yourself");
+    if (count < 1 || count > kMaxBarriers) return make_error(Code::kInvalidArgument, "{} barriers in a row: 1 to {}", count, kMaxBarriers);
+    if (options.layout != TILERT_LAYOUT_AUTO) return make_error(Code::kInvalidArgument, "barriers have no layout");
+    ir::Buffer buffer{fmt::format("barriers{}", buffers_.size()), DType::uint64, ir::Scope::barrier, {program_->arena->index(count)}, {}};
+    if (options.name) buffer.name = std::string(options.name, strnlen(options.name, 64));
+    buffer.arrivals = arrivals;
+    buffer.location = location();
+    const ir::BufferId id = program_->add_buffer(std::move(buffer));
+    append(ir::Alloc{id});
+    storage_.resize(program_->buffers.size());
+    storage_[id].life = here();
+    buffers_.push_back(id);
+    return make_id<tilert_buffer>(serial_, static_cast<uint32_t>(buffers_.size() - 1));
+  });
+}
+
+// A row of one barrier is that barrier.
+Result<ir::Access> Builder::barrier_of(const tilert_region* barrier) {
+  TILERT_ASSIGN(Place found, place(barrier, "the barrier"));
+  const ir::Buffer& buffer = program_->buffers[found.buffer];
+  if (buffer.scope != ir::Scope::barrier) return make_error(Code::kInvalidProgram, "the barrier: {} is none; make some with barriers", text_of(found.buffer));
+  if (found.whole && buffer.shape[0]->as_int() != 1)
+    return make_error(Code::kInvalidProgram, "the barrier: {} is {} of them: say which", text_of(found.buffer), buffer.shape[0]->as_int());
+  TILERT_TRY(check_bounds(found.buffer, found.offsets, {1}, "the barrier"));
+  return ir::Access{found.buffer, std::move(found.offsets)};
+}
+
+Code Builder::async_op(std::string_view name, ir::AsyncOpKind kind, const tilert_region* barrier, int64_t number, const tilert_expr* phase) {
+  return run(name, [&]() -> Status {
+    TILERT_TRY(need_tile_level());
+    ir::AsyncOp op{kind};
+    op.number = number;
+    if (kind <= ir::AsyncOpKind::wait) {
+      TILERT_ASSIGN(op.barrier, barrier_of(barrier));
+    }
+    if (phase) {
+      TILERT_ASSIGN(op.value, index_value(*phase, "the phase"));
+    }
+    append(std::move(op));
+    return {};
+  });
+}
+
+// The box has the extents of the tile's last two dims.
+Code Builder::tensor_copy(const tilert_region* source, const tilert_region* destination, const tilert_region* barrier, bool loads) {
+  return run(loads ? "load_tensor" : "store_tensor", [&]() -> Status {
+    TILERT_TRY(need_tile_level());
+    ir::AsyncOp op{loads ? ir::AsyncOpKind::load : ir::AsyncOpKind::store};
+    TILERT_ASSIGN(Place from, place(source, "the source"));
+    TILERT_ASSIGN(Place to, place(destination, "the destination"));
+    Place &box = loads ? from : to, &tile = loads ? to : from;
+    const ir::Buffer &tensor = program_->buffers[box.buffer], &shared = program_->buffers[tile.buffer];
+    if (tensor.scope != ir::Scope::global || shared.scope != ir::Scope::shared)
+      return make_error(Code::kInvalidProgram, "{} to {}: a tensor copy is between a parameter and a shared tile; others are made by copy", text_of(from.buffer), text_of(to.buffer));
+    const size_t rank = shared.shape.size();
+    if (tile.whole && rank != 2)
+      return make_error(Code::kInvalidProgram, "the tile: {} has {} dims: say which of its matrices by offsets, the last two of them 0", text_of(tile.buffer), rank);
+    if (tile.extents.empty())
+      for (size_t d = 0; d < rank; ++d) tile.extents.push_back(d + 2 >= rank ? shared.shape[d]->as_int() : 1);
+    if (box.extents.empty() || box.symbolic) TILERT_TRY(infer(box, tile, "the box"));
+    TILERT_TRY(check_bounds(tile.buffer, tile.offsets, tile.extents, "the tile"));
+    op.src = {from.buffer, std::move(from.offsets), std::move(from.extents)};
+    op.dst = {to.buffer, std::move(to.offsets), std::move(to.extents)};
+    if (loads) {
+      TILERT_ASSIGN(op.barrier, barrier_of(barrier));
+    }
+    TILERT_TRY(use(op.src.buffer, Use::read, "the source"));
+    TILERT_TRY(use(op.dst.buffer, Use::write, "the destination"));
+    append(std::move(op));
+    return {};
+  });
+}
+
+}  // namespace tilert::builder

@@ -1,0 +1,97 @@
+// Barriers and tensor copies of the program's own as primitives. The block is one who arrives, waits and copies: each warp
+// arrives for its threads, all threads wait, the first one talks to the copy engine.
+#include <fmt/format.h>
+
+#include "ir/visit.h"
+#include "passes/lower.h"
+
+namespace tilert::passes {
+
+using namespace ir;
+
+// Set up by one thread before any other goes on.
+void Lower::declare_barriers(BufferId barriers) {
+  const int64_t count = program().buffer(barriers).shape[0]->as_int();
+  const BufferId flat = scratch(DType::uint64, count, "barriers");
+  lowered_[barriers] = flat;
+  group("barriers", [&] {
+    when(arith::eq(arena(), thread(), 0), [&] {
+      serial(count, [&](Expr i) { call(Primitive::mbarrier_init, {address_arg({flat, {i}}), value_arg(index(plan_.async.arrivals.at(barriers)))}); });
+      call(Primitive::mbarrier_init_fence, {});
+    });
+  });
+  call(Primitive::barrier, {});
+}
+
+CallArg Lower::barrier_arg(const Access& barrier) { return address_arg({lowered_.at(barrier.buffer), {simplify(barrier.indices[0])}}); }
+
+Status Lower::async_op(const Stmt& s, const AsyncOp& n) {
+  const Expr first = arith::eq(arena(), thread(), 0);
+  const std::string groups = std::to_string(n.number);
+  switch (n.kind) {
+    case AsyncOpKind::arrive:
+    case AsyncOpKind::expect: arrive(n); break;
+    case AsyncOpKind::wait: call(Primitive::mbarrier_wait, {barrier_arg(n.barrier), value_arg(simplify(arith::mod(arena(), n.value, 2)))}); break;
+    case AsyncOpKind::load:
+    case AsyncOpKind::store: tensor_copy(s, n); break;
+    case AsyncOpKind::commit: when(first, [&] { call(Primitive::tma_store_commit, {}); }); break;
+    case AsyncOpKind::written:
+    case AsyncOpKind::read:
+      when(first, [&] { call(n.kind == AsyncOpKind::read ? Primitive::tma_store_wait_read : Primitive::tma_store_wait, {text_arg(groups)}); });
+      block_barrier();
+      break;
+  }
+  return {};
+}
+
+// What the warp's threads have read or written is in front of whatever the engine does after the phase.
+void Lower::arrive(const AsyncOp& n) {
+  call(Primitive::proxy_fence, {});
+  call(Primitive::warp_sync, {});
+  when(arith::eq(arena(), arith::mod(arena(), thread(), context_.target.warp_size), 0), [&] {
+    if (n.kind == AsyncOpKind::arrive) return call(Primitive::mbarrier_arrive, {barrier_arg(n.barrier)});
+    Block expects = collect([&] { call(Primitive::mbarrier_expect, {barrier_arg(n.barrier), value_arg(index(n.number))}); });
+    Block arrives = collect([&] { call(Primitive::mbarrier_arrive, {barrier_arg(n.barrier)}); });
+    emit(If{arith::eq(arena(), thread(), 0), std::move(expects), std::move(arrives)});
+  });
+}
+
+// Who touched the tile before has its fence behind that, and meets the others before the copy where it must (barriers.h).
+void Lower::tensor_copy(const Stmt& s, const AsyncOp& n) {
+  const bool loads = n.kind == AsyncOpKind::load;
+  const Region &box = loads ? n.src : n.dst, &tile = loads ? n.dst : n.src;
+  const size_t number = plan_.async.copies.at(s.ordinal);
+  const TensorMapPlan map = plan_.roles.maps[number];
+  call(Primitive::proxy_fence, {});
+  group(comment(loads ? "load" : "store"), [&] {
+    when(arith::eq(arena(), thread(), 0), [&] {
+      for (int64_t column = 0; column < box.extents[1]; column += map.box[0])
+        for (int64_t row = 0; row < box.extents[0]; row += map.box[1]) {
+          std::vector<Expr> at(tile.offsets.begin(), tile.offsets.end() - 2);
+          at.push_back(index(row));
+          at.push_back(index(column));
+          const CallArg shared = address_arg(shared_access(tile.buffer, at)), of = text_arg(fmt::format("map{}", number));
+          const CallArg x = value_arg(simplify(arith::add(arena(), box.offsets[1], column)));
+          const CallArg y = value_arg(simplify(arith::add(arena(), box.offsets[0], row)));
+          if (loads) call(Primitive::tma_load_2d, {shared, of, barrier_arg(n.barrier), x, y});
+          else call(Primitive::tma_store_2d, {of, shared, x, y});
+        }
+    });
+  });
+}
+
+// Shared memory outlives the stores that read it.
+void Lower::finish_stores(const Kernel& kernel) {
+  bool stores = false;
+  for_each_stmt(kernel.body, [&](const Stmt& s) {
+    const auto* op = std::get_if<AsyncOp>(&s.node);
+    stores |= op && op->kind == AsyncOpKind::store;
+  });
+  if (!stores) return;
+  when(arith::eq(arena(), thread(), 0), [&] {
+    call(Primitive::tma_store_commit, {});
+    call(Primitive::tma_store_wait_read, {text_arg("0")});
+  });
+}
+
+}  // namespace tilert::passes

@@ -1,0 +1,21 @@
+// What the tensor copy engine takes: regions of matrices, boxes, and the rows of tiles as it writes them.
+#pragma once
+
+#include <string>
+
+#include "passes/module.h"
+
+namespace tilert::passes {
+
+inline constexpr int64_t kMostOfBox = 256;  // elements along a dim
+
+// Why the engine cannot copy the region of a matrix; empty: it can.
+std::string engine_takes(const Module& module, const ir::Region& region);
+
+// Bytes of the swizzled rows that a layout asks for; 0: any, -1: none that the engine writes swizzled.
+int64_t asked_span(ir::TileLayout layout);
+
+// Rows of a box, of which some number make the tile; 0: none.
+int64_t box_rows(int64_t rows);
+
+}  // namespace tilert::passes
