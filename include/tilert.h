@@ -313,9 +313,17 @@ enum {
                                 * that is kind to L2 (TILERT_HINT_RASTER; 0: groups of 8); return ends a tile. Tiles are
                                 * independent: none waits for another, and there is no grid_sync */
   TILERT_GRID_NO_CONTRACT = 2, /* multiply-add is fused only by fma(), also inside parallel */
-  TILERT_GRID_FIXED_ORDER = 4, /* reduction_order = fixed: an element's bits do not depend on dynamic dims */
+  TILERT_GRID_FIXED_ORDER = 4, /* reduction_order = fixed: an element's bits do not depend on dynamic dims; below */
   TILERT_GRID_FAST_MATH = 8    /* every value of the kernel as tilert_builder_fast makes it */
 };
+/* With TILERT_GRID_FIXED_ORDER the bits of an element depend on the values that enter it and on how many of them there are, and on
+ * nothing else that is given at launch: a row has the same bits among 1 and among 1000 (batch invariance), in every variant of the
+ * kernel, with every stride. Nor do they depend on hints of class B: `consumers` is followed where it asks for what is chosen
+ * anyway, `threads` where the kernel adds up no floats across threads, `split_k` where its sums are integers, which have one value
+ * in any order; elsewhere the hint's outcome says why not, and with TILERT_HINT_MUST it is an error. THREADS_FIXED is part of the
+ * program. Instructions, layouts and fused multiply-adds are chosen by the program, the dims bound when compiled, the target and
+ * its device class alone. On a CPU a sum in f32 goes on from one round of K to the next, whatever the tiles are. Atomic additions of
+ * floats are refused; source text and device functions are their authors'. */
 
 /* Opens a kernel; `block` receives grid->rank block indices (dtype index). Scopes are begin/end pairs; they nest, and
  * an end that does not match the innermost open scope is an error that names both. */
@@ -1284,7 +1292,9 @@ typedef struct tilert_product {
 enum {
   TILERT_PRODUCT_TRANS_A = 1, /* A is stored as [k, m] */
   TILERT_PRODUCT_TRANS_B = 2, /* B is stored as [n, k]: weights as engines keep them */
-  TILERT_PRODUCT_TF32 = 4     /* f32 operands enter as tf32 */
+  TILERT_PRODUCT_TF32 = 4,    /* f32 operands enter as tf32 */
+  TILERT_PRODUCT_FIXED_ORDER = 8 /* only candidates that give an element the same bits, whatever m is: one instruction's order of
+                                  * sums, no split. Their kernels say TILERT_GRID_FIXED_ORDER */
 };
 
 typedef int32_t tilert_product_path;

@@ -108,6 +108,8 @@ struct Hints {
   }
   Hints& no_contract() { return flags |= TILERT_GRID_NO_CONTRACT, *this; }
   Hints& fast_math() { return flags |= TILERT_GRID_FAST_MATH, *this; }  // every value of the kernel as tl::fast makes it
+  // An element's bits depend on the values that enter it alone: not on dynamic dims, variants and hints of class B.
+  Hints& fixed_order() { return flags |= TILERT_GRID_FIXED_ORDER, *this; }
   // The grid's points are tiles, over which as many blocks loop as fit; only the first ones, where `count` says how many.
   Hints& persistent() { return flags |= TILERT_GRID_PERSISTENT, *this; }
   Hints& persistent(const Tile& count) { return tile_count = count.tensor(), persistent(); }
@@ -115,6 +117,7 @@ struct Hints {
 };
 inline Hints persistent() { return Hints().persistent(); }
 inline Hints persistent(const Tile& count) { return Hints().persistent(count); }
+inline Hints fixed_order() { return Hints().fixed_order(); }
 inline Hints threads(int64_t n) { return Hints().threads(n); }
 inline Hints threads_fixed(int64_t n) { return Hints().threads_fixed(n); }
 

@@ -24,6 +24,7 @@ struct Product {
   DType a = bf16, b = bf16, c = bf16;
   DType accumulator{};  // none: f32 of floats (f64 of f64), int32 of integers
   bool trans_a = false, trans_b = false, tf32 = false;
+  bool fixed_order = false;  // a row's bits are the same whatever m is, in all kernels of a plan
   int64_t lda = 0, ldb = 0, ldc = 0;
   uint64_t epilogue_bytes = 0;
 
@@ -31,7 +32,7 @@ struct Product {
     tilert_product p{};
     p.struct_size = sizeof p;
     p.flags = (trans_a ? uint32_t{TILERT_PRODUCT_TRANS_A} : 0) | (trans_b ? uint32_t{TILERT_PRODUCT_TRANS_B} : 0) |
-              (tf32 ? uint32_t{TILERT_PRODUCT_TF32} : 0);
+              (tf32 ? uint32_t{TILERT_PRODUCT_TF32} : 0) | (fixed_order ? uint32_t{TILERT_PRODUCT_FIXED_ORDER} : 0);
     p.m = m, p.n = n, p.k = k;
     p.a = static_cast<tilert_dtype>(a), p.b = static_cast<tilert_dtype>(b), p.c = static_cast<tilert_dtype>(c);
     p.accumulator = static_cast<tilert_dtype>(accumulator);

@@ -36,6 +36,10 @@ Status Builder::check_atomic(const ir::Atomic& atomic) const {
                       buffer.name, dtype_text(buffer.dtype), ir::word(atomic.op),
                       ir::atomic_takes(atomic.op, DType::f32) ? "f16, bf16, f32, f64, and " : "",
                       ir::atomic_advice(atomic.op, buffer.dtype));
+  if (kernel_.fixed_order && ir::atomic_rounds(atomic.op, buffer.dtype))
+    return make_error(Code::kInvalidProgram,
+                      "the kernel's order of sums is fixed, and threads come to {} in any order: reduce a tile and store the sum, or "
+                      "add integers", buffer.name);
   if (!ir::atomic_allows(atomic.op, atomic.order))
     return make_error(Code::kInvalidArgument, "atomic {} cannot {}: a load acquires, a store releases", ir::word(atomic.op),
                       ir::word(atomic.order));

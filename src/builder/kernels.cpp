@@ -76,11 +76,11 @@ Status Builder::do_begin_kernel(const tilert_grid& grid, std::span<const tilert_
   const bool persistent = (grid.flags & TILERT_GRID_PERSISTENT) != 0;
   if (!persistent && !is_none(grid.tile_count))
     return make_error(Code::kInvalidArgument, "a tile count belongs to a persistent grid: give TILERT_GRID_PERSISTENT too");
-  if (grid.flags & TILERT_GRID_FIXED_ORDER) return refuse(Refusal::fixed_order_);
   contract_ = !(grid.flags & TILERT_GRID_NO_CONTRACT);
   fast_ = (grid.flags & TILERT_GRID_FAST_MATH) != 0;
   kernel_ = {};
   kernel_.persistent = persistent;
+  kernel_.fixed_order = (grid.flags & TILERT_GRID_FIXED_ORDER) != 0;
   if (!is_none(grid.tile_count)) {
     TILERT_ASSIGN(const uint32_t at, find(grid.tile_count, tensors_.size(), "the tile count"));
     kernel_.tile_count = tensors_[at];

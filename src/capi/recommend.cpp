@@ -8,7 +8,7 @@ using namespace tilert;
 
 namespace {
 
-constexpr uint32_t kProductFlags = TILERT_PRODUCT_TRANS_A | TILERT_PRODUCT_TRANS_B | TILERT_PRODUCT_TF32;
+constexpr uint32_t kProductFlags = TILERT_PRODUCT_TRANS_A | TILERT_PRODUCT_TRANS_B | TILERT_PRODUCT_TF32 | TILERT_PRODUCT_FIXED_ORDER;
 
 Result<tune::Product> product_of(const tilert_product& in) {
   if (in.flags & ~kProductFlags) return make_error(Code::kInvalidArgument, "unknown flags {:#x}", in.flags);
@@ -19,6 +19,7 @@ Result<tune::Product> product_of(const tilert_product& in) {
   out.trans_a = in.flags & TILERT_PRODUCT_TRANS_A;
   out.trans_b = in.flags & TILERT_PRODUCT_TRANS_B;
   out.tf32 = in.flags & TILERT_PRODUCT_TF32;
+  out.fixed_order = in.flags & TILERT_PRODUCT_FIXED_ORDER;
   out.lda = in.lda, out.ldb = in.ldb, out.ldc = in.ldc;
   if (in.epilogue_bytes > uint64_t{1} << 60) return make_error(Code::kInvalidArgument, "epilogue_bytes is {}", in.epilogue_bytes);
   out.epilogue_bytes = static_cast<int64_t>(in.epilogue_bytes);

@@ -6,7 +6,6 @@
 namespace tilert::codegen {
 namespace {
 
-std::string kind_text(GemmKind kind) { return kind == GemmKind::f32 ? "f32" : "i8"; }
 
 // The types of one product, as the IR spells them.
 struct Types {
@@ -15,7 +14,7 @@ struct Types {
 };
 
 Types types_of(const MicroKernel& kernel) {
-  if (kernel.kind == GemmKind::f32) {
+  if (kernel.floats()) {
     const std::string v = vector_type(kernel.lanes, "float");
     return {"float", v, "float", v, 4};
   }
@@ -26,7 +25,7 @@ Types types_of(const MicroKernel& kernel) {
 std::string multiply_add(LlvmText& t, const CpuIsa& isa, const MicroKernel& kernel, const std::string& a,
                          const std::string& b, const std::string& accumulator) {
   const int lanes = kernel.lanes;
-  if (kernel.kind == GemmKind::f32) {
+  if (kernel.floats()) {
     if (isa.fma)
       return t.let("call <{0} x float> @llvm.fma.v{0}f32(<{0} x float> {1}, <{0} x float> {2}, <{0} x float> {3})",
                    lanes, a, b, accumulator);
@@ -64,7 +63,7 @@ class KernelWriter {
         "ptr noalias %c, i64 %ldc, i64 %groups, i1 %accumulate, i64 %n) noinline nounwind",
         kind_text(kernel_.kind), rows_));
     row_offsets();
-    std::vector<Carried> sums(static_cast<size_t>(rows_ * kernel_.vectors), {types_.accumulator, "zeroinitializer"});
+    std::vector<Carried> sums = first_sums();
     const int unroll = kernel_.unroll_of(rows_);
     std::string whole = "0";
     if (unroll > 1) {
@@ -84,13 +83,48 @@ class KernelWriter {
   // Bytes from row 0 to row i. Rows are reached as base + {1, 2, 4, 8} * stride, which an address of x86 can hold, so
   // fourteen rows need seven registers.
   void row_offsets() {
-    const int64_t a_element = kernel_.kind == GemmKind::f32 ? 4 : 2;
+    const int64_t a_element = kernel_.floats() ? 4 : 2;
     offsets_.resize(static_cast<size_t>(rows_));
     for (int i = 1; i < rows_; ++i) {
       offsets_[static_cast<size_t>(i)] =
           i % 2 == 0 ? t_.let("shl i64 {}, 1", offsets_[static_cast<size_t>(i / 2)])
                      : t_.let("mul i64 %lda, {}", i * a_element);
     }
+  }
+
+  // Zeros; where sums are carried on, what C holds.
+  std::vector<Carried> first_sums() {
+    std::vector<Carried> sums(static_cast<size_t>(rows_ * kernel_.vectors), {types_.accumulator, "zeroinitializer"});
+    if (kernel_.kind != GemmKind::carried) return sums;
+    const std::string box = t_.let("alloca [{} x {}], align 64", sums.size(), types_.accumulator);
+    const auto place = [&](size_t i) { return t_.let("getelementptr inbounds {}, ptr {}, i64 {}", types_.accumulator, box, i); };
+    for (size_t i = 0; i < sums.size(); ++i) t_.put("store {} zeroinitializer, ptr {}, align 16", types_.accumulator, place(i));
+    emit_if(t_, "%accumulate", [&] {
+      by_columns([&](const std::string& count) {
+        for (size_t i = 0; i < sums.size(); ++i) {
+          const int j = static_cast<int>(i) % kernel_.vectors;
+          const std::string mask = count.empty() ? "" : lanes_below(t_, kernel_.lanes, j * kernel_.lanes, count);
+          t_.put("store {} {}, ptr {}, align 16", types_.accumulator, load_c(c_at(static_cast<int>(i) / kernel_.vectors, j), mask), place(i));
+        }
+      });
+    });
+    for (size_t i = 0; i < sums.size(); ++i) sums[i].value = t_.let("load {}, ptr {}, align 16", types_.accumulator, place(i));
+    return sums;
+  }
+
+  std::string c_at(int row, int vector) {
+    const std::string at = t_.let("add nsw i64 {}, {}", t_.let("mul nsw i64 %ldc, {}", row), vector * kernel_.lanes);
+    return t_.let("getelementptr inbounds i32, ptr %c, i64 {}", at);
+  }
+
+  // `work` for the columns that there are: their number, "" for all.
+  template <class Work>
+  void by_columns(Work work) {
+    const std::string fits = t_.let("call i64 @llvm.smin.i64(i64 %n, i64 {})", kernel_.columns());
+    const std::string count = t_.let("trunc i64 {} to i32", fits);
+    if (isa_.masked) return work(count);
+    const std::string full = t_.let("icmp eq i32 {}, {}", count, kernel_.columns());
+    emit_if_else(t_, full, [&] { work(""); }, [&] { work(count); });
   }
 
   void steps(const std::string& group, int count, std::vector<Carried>& sums) {
@@ -118,22 +152,19 @@ class KernelWriter {
     std::string p = a;
     if (row > 0) p = t_.let("getelementptr inbounds i8, ptr {}, i64 {}", a, offsets_[static_cast<size_t>(row)]);
     if (step > 0) p = t_.let("getelementptr inbounds i8, ptr {}, i64 {}", p, step * types_.a_bytes);
-    const std::string x = t_.let("load {}, ptr {}, align {}", types_.a, p, kernel_.kind == GemmKind::f32 ? 4 : 2);
+    const std::string x = t_.let("load {}, ptr {}, align {}", types_.a, p, kernel_.floats() ? 4 : 2);
     const std::string all = splat(t_, kernel_.lanes, types_.a, x);
-    if (kernel_.kind == GemmKind::f32) return all;
+    if (kernel_.floats()) return all;
     return t_.let("bitcast <{} x i32> {} to {}", kernel_.lanes, all, types_.b);
   }
 
   void store(const std::vector<Carried>& sums) {
-    const std::string fits = t_.let("call i64 @llvm.smin.i64(i64 %n, i64 {})", kernel_.columns());
-    const std::string count = t_.let("trunc i64 {} to i32", fits);
-    if (isa_.masked) return store_rows(sums, count);
-    const std::string full = t_.let("icmp eq i32 {}, {}", count, kernel_.columns());
-    emit_if_else(t_, full, [&] { store_rows(sums, ""); }, [&] { store_rows(sums, count); });
+    by_columns([&](const std::string& count) { store_rows(sums, count); });
   }
 
   // Adds to C or overwrites it; `count`: columns there are, "" for all.
   void store_rows(const std::vector<Carried>& sums, const std::string& count) {
+    if (kernel_.kind == GemmKind::carried) return store_each(sums, count, "false");
     if (!count.empty() && isa_.masked) return store_each(sums, count, "%accumulate");
     emit_if_else(t_, "%accumulate", [&] { store_each(sums, count, "true"); }, [&] { store_each(sums, count, "false"); });
   }
@@ -159,7 +190,7 @@ class KernelWriter {
   }
 
   std::string add(const std::string& a, const std::string& b) {
-    return t_.let("{} {} {}, {}", kernel_.kind == GemmKind::f32 ? "fadd" : "add", types_.accumulator, b, a);
+    return t_.let("{} {} {}, {}", kernel_.floats() ? "fadd" : "add", types_.accumulator, b, a);
   }
 
   std::string load_c(const std::string& p, const std::string& mask) {
@@ -176,7 +207,7 @@ class KernelWriter {
            mangled(), p, mask, value);
   }
 
-  const char* mangled() const { return kernel_.kind == GemmKind::f32 ? "f32" : "i32"; }
+  const char* mangled() const { return kernel_.floats() ? "f32" : "i32"; }
 
   const CpuIsa& isa_;
   const MicroKernel& kernel_;
@@ -298,6 +329,15 @@ std::vector<int> split_rows(const MicroKernel& kernel, int rows) {
   for (int left = rows; left > 0; left -= parts.back()) parts.push_back(choice[static_cast<size_t>(left)]);
   std::sort(parts.rbegin(), parts.rend());
   return parts;
+}
+
+const char* kind_text(GemmKind kind) {
+  switch (kind) {
+    case GemmKind::f32: return "f32";
+    case GemmKind::carried: return "carried";
+    case GemmKind::i8: return "i8";
+  }
+  return "?";
 }
 
 std::string emit_gemm(const CpuIsa& isa, GemmKind kind) {

@@ -10,6 +10,8 @@
 //
 // Functions (i64 unless said otherwise; pointers to A, B and C must not overlap):
 //   void @tl_gemm_f32(ptr a, lda, ptr b, panel_stride, ptr c, ldc, m, n, k, i1 accumulate)
+//   void @tl_gemm_carried(...)  as tl_gemm_f32; with accumulate each sum goes on from what C holds, as tl_rows_f32's do, instead of
+//       being added to it: the bits do not depend on how K is cut into calls either.
 //   void @tl_gemm_i8 (ptr a, lda, ptr b, panel_stride, ptr c, ldc, m, n, k, i1 accumulate)
 //       C[m x n] = or += A[m x k] * B. Any m, n, k >= 0; nothing outside C[m x n] is touched; k = 0 without accumulate
 //       writes zeros. Strides: lda in elements of A's packed type (f32 or i16), panel_stride in elements of B's panel
@@ -35,7 +37,7 @@
 
 namespace tilert::codegen {
 
-enum class GemmKind : uint8_t { f32, i8 };  // f16 and bf16 are converted to f32 while they are packed
+enum class GemmKind : uint8_t { f32, carried, i8 };  // f16 and bf16 are converted to f32 while they are packed
 
 // How a kind of product is blocked on an ISA.
 struct MicroKernel {
@@ -51,11 +53,13 @@ struct MicroKernel {
   // A kernel that fills the registers is written without unrolling: loads of later steps, moved ahead by the compiler,
   // would push sums out to memory [14 x 32 on AVX-512: 90 GFLOP/s unrolled by four, 155 plain].
   int unroll_of(int kernel_rows) const { return lanes == 16 && kernel_rows > 4 ? 1 : unroll; }
-  int panel_element_bytes() const { return kind == GemmKind::f32 ? 4 : 2; }
+  bool floats() const { return kind != GemmKind::i8; }
+  int panel_element_bytes() const { return floats() ? 4 : 2; }
   int64_t panel_elements(int64_t k) const { return (k + group - 1) / group * group * columns(); }
   int panel_alignment() const { return lanes * 4; }
 };
 MicroKernel micro_kernel(const CpuIsa& isa, GemmKind kind);
+const char* kind_text(GemmKind kind);  // as the functions' names have it
 
 // tl_gemm_<kind> with the micro-kernels @tl_mk_<kind>_<rows> that it calls.
 std::string emit_gemm(const CpuIsa& isa, GemmKind kind);

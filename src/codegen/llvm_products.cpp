@@ -10,7 +10,7 @@ using namespace passes;
 
 namespace {
 
-GemmKind kind_of(DType d) { return d == DType::int8 ? GemmKind::i8 : GemmKind::f32; }
+GemmKind kind_of(const CpuGemm& n) { return n.dtype == DType::int8 ? GemmKind::i8 : n.fixed_order ? GemmKind::carried : GemmKind::f32; }
 int64_t round_up(int64_t value, int64_t to) { return (value + to - 1) / to * to; }
 // Rows a multiple of a page apart fall into the same cache sets.
 constexpr int64_t kAliasingStride = 1024;
@@ -35,7 +35,7 @@ void LlvmKernel::measure_products(const CpuBlock& body) {
     }
     const auto* n = std::get_if<CpuGemm>(&s.node);
     if (!n) continue;
-    const MicroKernel kernel = micro_kernel(isa_, kind_of(n->dtype));
+    const MicroKernel kernel = micro_kernel(isa_, kind_of(*n));
     const int64_t panels = (n->most_n + kernel.columns() - 1) / kernel.columns();
     const int64_t element = kernel.panel_element_bytes();
     panel_bytes_ = std::max(panel_bytes_, round_up(panels * kernel.panel_elements(n->most_k) * element, 4096));
@@ -54,7 +54,7 @@ std::string LlvmKernel::matrix_at(const CpuMatrix& m, const std::string& k, bool
 }
 
 void LlvmKernel::product(const CpuGemm& n) {
-  const MicroKernel kernel = micro_kernel(isa_, kind_of(n.dtype));
+  const MicroKernel kernel = micro_kernel(isa_, kind_of(n));
   callees_.products.insert(kernel.kind);
   const std::string counts[3] = {scalar(n.m), scalar(n.n), scalar(n.k)};
   const std::string accumulate = scalar(n.accumulate);
@@ -91,7 +91,7 @@ void LlvmKernel::product_rounds(const CpuGemm& n, const MicroKernel& kernel, con
               matrix_at(n.b, at, !n.b.transposed), scalar(n.b.stride), depth, counts[1], panel_stride);
     const auto [rows, row_stride] = product_rows(n, counts, depth, at);
     text_.put("call void @tl_gemm_{}(ptr {}, i64 {}, ptr %panels, i64 {}, ptr {}, i64 {}, i64 {}, i64 {}, i64 {}, i1 {})",
-              kernel.kind == GemmKind::f32 ? "f32" : "i8", rows, row_stride, panel_stride, matrix_at(n.c, "0", false),
+              kind_text(kernel.kind), rows, row_stride, panel_stride, matrix_at(n.c, "0", false),
               scalar(n.c.stride), counts[0], counts[1], depth, again);
   };
   if (n.k->is_constant() && n.k->as_int() <= n.most_k) return round("0");

@@ -205,6 +205,7 @@ void Parser::kernel() {
   s_.expect("grid");
   k.grid = exprs(false);
   hints(k.hints);
+  k.fixed_order = s_.accept("fixed_order");
   k.persistent = s_.accept("persistent");
   k.planner = !k.persistent && s_.accept("planner");
   if (k.persistent && s_.accept("count")) k.tile_count = buffer_reference();

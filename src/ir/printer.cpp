@@ -132,7 +132,7 @@ class Printer : ExprPrinter {
     put(") grid ");
     exprs(k.grid);
     for (const Hint& h : k.hints.all) hint(h);
-    if (k.persistent || k.planner) put(k.planner ? " planner" : " persistent");
+    if (k.fixed_order || k.persistent || k.planner) put(k.fixed_order ? " fixed_order" : "", k.planner ? " planner" : k.persistent ? " persistent" : "");
     if (k.tile_count != kNoBuffer) put(" count "), buffer(k.tile_count);
     if (k.blocks != kNoVar) put(" blocks "), var(k.blocks);
     if (k.cost) put(" cost "), expr(k.cost);

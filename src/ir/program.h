@@ -145,6 +145,8 @@ struct Kernel {
   std::vector<Expr> grid;         // one extent each, over dims and scalars
   Block body;
   Hints hints;
+  // An element's sums are made in one order, whatever the dynamic dims, the variant and hints of class B are.
+  bool fixed_order = false;
   // The grid's points are tiles, over which as many blocks loop as fit; only those whose number (x fastest) is below the
   // first element of tile_count, where there is one.
   bool persistent = false;

@@ -47,6 +47,8 @@ bool atomic_takes(AtomicOp op, DType dtype);
 std::string_view atomic_advice(AtomicOp op, DType dtype);  // what helps where it does not
 bool atomic_allows(AtomicOp op, MemoryOrder order);
 bool atomic_commutes(AtomicOp op);
+// Whether its result depends on the order in which threads come to it, as rounded sums do.
+inline bool atomic_rounds(AtomicOp op, DType dtype) { return op == AtomicOp::add && dtype_is_float(dtype); }
 inline bool acquires(MemoryOrder order) { return order == MemoryOrder::acquire || order == MemoryOrder::acq_rel; }
 inline bool releases(MemoryOrder order) { return order == MemoryOrder::release || order == MemoryOrder::acq_rel; }
 

@@ -90,6 +90,9 @@ bool Verifier::check(const Atomic& n) {
   if (!atomic_takes(n.op, dtype))
     return unsupported(fmt::format("{} on {}, which is {}", what, name(n.to.buffer), dtype_text(dtype)),
                        atomic_advice(n.op, dtype));
+  if (in_kernel_->fixed_order && atomic_rounds(n.op, dtype))
+    return fail(fmt::format("{} on {}, whose order is that of time, in a kernel whose order of sums is fixed: reduce a tile and store the sum",
+                            what, name(n.to.buffer)));
   if (!atomic_allows(n.op, n.order))
     return fail(fmt::format("{} does not {}; loads acquire, stores release, the others do either or both", what, word(n.order)));
   const bool loads = n.op == AtomicOp::load, stores = n.op == AtomicOp::store;

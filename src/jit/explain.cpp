@@ -219,6 +219,7 @@ std::map<uint32_t, std::string> places_of(const Program& program) {
 json order(const Program& program, const ir::Kernel& kernel, int64_t raster) {
   json out = json::object();
   if (kernel.persistent) out["persistent"] = true;
+  if (kernel.fixed_order) out["fixed_sums"] = true;
   if (raster > 0) out["columns_together"] = raster;
   if (kernel.tile_count != kNoBuffer) out["counted_in"] = buffer_name(program, kernel.tile_count);
   if (kernel.cost) out["cost"] = print_expr(program, kernel.cost);

@@ -118,6 +118,7 @@ void order(std::string& out, const json& kernel) {
   if (o.contains("counted_in")) text += fmt::format(", as many as '{}' says", plain(o["counted_in"]));
   if (o.contains("cost")) text += fmt::format(", or by a plan in the workspace, a tile costing {}", plain(o["cost"]));
   if (o.contains("locality")) text += fmt::format(", of group {}", plain(o["locality"]));
+  if (o.contains("fixed_sums")) text += "; sums have one order, whatever dims and hints of class B are";
   if (o.contains("meets")) text += "; all blocks run at once and meet";
   out += "  " + text + "\n";
 }

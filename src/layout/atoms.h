@@ -43,4 +43,11 @@ bool wgmma_n_is_legal(const Atom& atom, int64_t n);
 // The widest legal instruction that divides `columns` (padded to 8 or 16 by the caller); 0 if none.
 int64_t wgmma_n(const Atom& atom, int64_t columns);
 
+// Warpgroups that share the rows of a tile of products evenly, where nobody asks for a number; three start with 128 registers a
+// thread, too few for wider products.
+inline int usual_warpgroups(int64_t rows, int64_t columns) {
+  const int64_t atoms = (rows + 63) / 64;
+  return atoms % 2 == 0 ? 2 : atoms == 3 && columns <= 192 ? 3 : 1;
+}
+
 }  // namespace tilert

@@ -14,6 +14,7 @@
 #include "passes/hints.h"
 #include "passes/packed_tiles.h"
 #include "passes/persist.h"
+#include "passes/specialize.h"
 #include "passes/structure.h"
 #include "passes/tables.h"
 #include "support/refusal.h"
@@ -311,12 +312,13 @@ Result<CpuProgram> cpu_lower(Module module, const PassContext& context, int lane
   TILERT_ASSIGN(Module unpacked, unpack_operands(std::move(expanded), context));
   TILERT_ASSIGN(Module structured, structure(std::move(unpacked), context));
   TILERT_ASSIGN(Module contracted, contract(std::move(structured), context));
-  TILERT_ASSIGN(Module judged, judge_hints(std::move(contracted), context));
+  TILERT_ASSIGN(Module learned, learn_dims(std::move(contracted), context));
+  TILERT_ASSIGN(Module judged, judge_hints(std::move(learned), context));
   CpuProgram out{std::move(judged), {}};
   for (size_t i = 0; i < out.module.program.kernels.size(); ++i) {
     const Block body = out.module.program.kernels[i].body;
     CpuKernel kernel;
-    CpuLowering lowering(out, kernel, body, lanes);
+    CpuLowering lowering(out, kernel, body, lanes, out.module.plans[i].fixed_order);
     TILERT_ASSIGN(kernel.body, lowering.lower(body));
     place_large_locals(out.module.program, kernel);
     if (kernel.meets) TILERT_TRY(keep_state(out.module.program, i, kernel));

@@ -50,6 +50,7 @@ struct CpuGemm {
   ir::Expr m, n, k, accumulate;
   int64_t most_m, most_n, most_k;  // most_k: the k of one round of packing
   DType dtype;                     // of a and b in their buffers: f32, f16, bf16 or int8
+  bool fixed_order = false;        // each round of k goes on with the sums of those before it: few rows do so anyway
 };
 
 struct CpuFor {

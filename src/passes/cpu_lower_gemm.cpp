@@ -109,7 +109,7 @@ Status CpuLowering::lower_gemm(const Gemm& original, Out& out) {
   if (floats && sum != DType::f32) c = converted(g.c, DType::f32, out);
   const int64_t m = rows_of(g.c), n = columns_of(g.c), k = g.trans_a ? rows_of(g.a) : columns_of(g.a);
   CpuGemm product{matrix_of(g.a, g.trans_a), matrix_of(g.b, g.trans_b), matrix_of(c, false), index(m), index(n), index(k),
-                  g.accumulate, m, n, std::min(k, kCpuProductDepth), in};
+                  g.accumulate, m, n, std::min(k, kCpuProductDepth), in, fixed_order_};
   emit(out, std::move(product));
   if (c.buffer != g.c.buffer) copy_region(c, g.c, clip(c, {}), clip(g.c, {}), out);
   return {};
@@ -313,7 +313,7 @@ Result<bool> CpuLowering::fuse_product_loop(const For& loop, Out& out) {
   }
   tile(gemm->c.buffer);
   CpuGemm product{matrix(*a, gemm->trans_a), matrix(*b, gemm->trans_b), matrix_of(gemm->c, false), rows, columns,
-                  count(*a, a->k_dim, total), arena_.boolean(true), m, n, kCpuProductDepth, ta.dtype};
+                  count(*a, a->k_dim, total), arena_.boolean(true), m, n, kCpuProductDepth, ta.dtype, fixed_order_};
   kernel_.notes.push_back(fmt::format("loop {}: one product over its whole depth, in rounds of {}", ordinal_, kCpuProductDepth));
   if (!inside || (inside->is_constant() && inside->as_int() != 0)) {
     emit(out, std::move(product));

@@ -18,8 +18,8 @@ std::vector<ir::Expr> element_strides(const ir::Program& program, ir::BufferId b
 
 class CpuLowering {
  public:
-  CpuLowering(CpuProgram& out, CpuKernel& kernel, const ir::Block& body, int lanes)
-      : kernel_body_(body), program_(out.module.program), arena_(*program_.arena), facts_(out.module.facts), prover_(arena_, facts_),
+  CpuLowering(CpuProgram& out, CpuKernel& kernel, const ir::Block& body, int lanes, bool fixed_order)
+      : fixed_order_(fixed_order), kernel_body_(body), program_(out.module.program), arena_(*program_.arena), facts_(out.module.facts), prover_(arena_, facts_),
         kernel_(kernel), lanes_(lanes) {}
 
   Result<CpuBlock> lower(const ir::Block& block);
@@ -83,6 +83,7 @@ class CpuLowering {
   void emit(Out& out, decltype(CpuStmt::node) node) { out.push_back({std::move(node), ordinal_, {}}); }
   ir::Expr index(int64_t v) { return arena_.index(v); }
 
+  const bool fixed_order_;
   const ir::Block& kernel_body_;
   ir::Program& program_;
   ir::Arena& arena_;

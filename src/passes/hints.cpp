@@ -53,6 +53,25 @@ void collect(const Program& program, const Kernel& kernel, std::vector<HintOutco
   });
 }
 
+// Whether the program adds up floats in an order that threads and layouts decide.
+bool rounds_across_threads(const Program& program, const Kernel& kernel) {
+  bool found = false;
+  for_each_stmt(kernel.body, [&](const Stmt& s) {
+    if (const auto* r = std::get_if<Reduce>(&s.node)) {
+      const bool sums = r->op == ReduceOp::sum || r->op == ReduceOp::abssum || r->op == ReduceOp::prod;
+      found |= sums && dtype_is_float(program.buffer(r->dst.buffer).dtype);
+    }
+    found |= std::holds_alternative<Fold>(s.node) || std::holds_alternative<Scan>(s.node);
+  });
+  return found;
+}
+
+// A fixed order is the one that is recommended: hints that could change it are not followed.
+void keep_order(const Program& program, Kernel& kernel) {
+  const bool rounds = rounds_across_threads(program, kernel);
+  std::erase_if(kernel.hints.all, [&](const Hint& h) { return h.kind == HintKind::consumers || (h.kind == HintKind::threads && rounds); });
+}
+
 // ---- why not: empty where the hint was taken ----
 
 std::string why_not_on_cpu(const HintOutcome& h) {
@@ -133,7 +152,9 @@ std::string why_not_on_gpu(const HintOutcome& h, const KernelPlan& plan, const K
   switch (h.kind) {
     case HintKind::threads:
       if (hint_of(kernel, HintKind::threads_fixed)) return plan.threads == h.asked ? "" : "its number of threads is fixed";
-      return plan.threads == h.asked ? "" : fmt::format("{} consumer warpgroups have {} threads", plan.roles.consumers, plan.threads);
+      if (plan.threads == h.asked) return "";
+      if (kernel.fixed_order && !hint_of(kernel, HintKind::threads)) return fmt::format("its order of sums is fixed, that of {} threads", plan.threads);
+      return fmt::format("{} consumer warpgroups have {} threads", plan.roles.consumers, plan.threads);
     case HintKind::min_blocks: return plan.min_blocks >= h.asked ? "" : "more blocks than a multiprocessor has threads for";
     case HintKind::max_registers:
       if (plan.roles.on) return "roles move registers between warpgroups";
@@ -143,7 +164,8 @@ std::string why_not_on_gpu(const HintOutcome& h, const KernelPlan& plan, const K
     case HintKind::roles: return h.asked < 2 || plan.roles.on ? "" : plan.roles.reason;
     case HintKind::consumers:
       if (!plan.roles.on) return "the kernel has no roles: " + plan.roles.reason;
-      return plan.roles.consumers == h.asked ? "" : fmt::format("its tile is one of {} warpgroups", plan.roles.consumers);
+      if (plan.roles.consumers == h.asked) return "";
+      return kernel.fixed_order ? fmt::format("its order of sums is fixed, that of {} warpgroups", plan.roles.consumers) : fmt::format("its tile is one of {} warpgroups", plan.roles.consumers);
     case HintKind::cluster: return h.asked == 1 ? "" : "no copy of this version is multicast: each block copies for itself";
     case HintKind::pdl: return h.asked == 0 ? "" : plan.not_dependent;
     case HintKind::split_k: return h.asked == 1 ? "" : plan.not_split;
@@ -184,6 +206,8 @@ Result<Module> take_hints(Module module, const PassContext& context) {
     Kernel& kernel = module.program.kernels[k];
     kernel.hints = for_target(kernel.hints, context.target);
     collect(module.program, kernel, module.plans[k].hints);
+    module.plans[k].fixed_order = kernel.fixed_order;
+    if (kernel.fixed_order) keep_order(module.program, kernel);
   }
   return module;
 }

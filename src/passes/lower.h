@@ -39,6 +39,7 @@ class Lower {
   ir::Arena& arena() { return *module_.program.arena; }
   KernelPlan& plan() { return plan_; }
   const PassContext& context() const { return context_; }
+  bool keeps_order() const { return plan_.fixed_order; }
   ir::Expr index(int64_t v) { return arena().index(v); }
   ir::Expr simplify(ir::Expr e);
   bool proves(ir::Expr condition);

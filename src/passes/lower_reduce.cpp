@@ -63,12 +63,20 @@ class ReduceLowering {
     }
     const VarId x = program.add_var(VarKind::let, b.dtype, "x");
     loop.body.push_back(make_stmt(Let{x, nullptr, {r.buffer, places}}));
-    const FragmentMap map = blocked_map(loop.extents, low_.plan().threads, vector_width(low_, loop), low_.context().target.warp_size);
+    const FragmentMap map = blocked_map(loop.extents, low_.plan().threads, source_width(loop), low_.context().target.warp_size);
     const BufferId fragment = low_.new_fragment(b.dtype, map, "source");
     if (map.padded_shape() != map.shape()) low_.clear_registers(fragment);
     loop.body.push_back(make_stmt(Store{{fragment, points}, program.var(x)}));
     TILERT_TRY(ElementWise(low_, loop, map, low_.comment("reduce, source to registers"), {}).run());
     return fragment;
+  }
+
+  // The order of a sum may be fixed: what is known of dims widens no vector then.
+  int64_t source_width(const Parallel& loop) {
+    const auto constant = [](Expr e) { return e->is_constant(); };
+    const bool placed = std::all_of(reduce_.src.offsets.begin(), reduce_.src.offsets.end(), constant);
+    if (low_.keeps_order() && (low_.program().buffer(reduce_.src.buffer).scope != Scope::shared || !placed)) return 1;
+    return vector_width(low_, loop);
   }
 
   void fold_registers(BufferId source, const FragmentMap& map, BufferId values) {

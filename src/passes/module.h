@@ -118,6 +118,7 @@ struct SchedulePlan {
 
 struct KernelPlan {
   int threads = 128;
+  bool fixed_order = false;                 // ir::Kernel's
   std::map<ir::BufferId, FragmentMap> fragments;
   std::map<ir::BufferId, AddressMap> shared;
   std::map<ir::BufferId, std::string> not_placed;  // shared tiles whose layout is not the one asked for, and why
@@ -145,10 +146,17 @@ struct KernelPlan {
   std::vector<HintOutcome> hints;
 };
 
+// What a variant assumes of a dim that is given at launch.
+struct DimFact {
+  ir::Expr dim;
+  int64_t low, high, divisor;
+};
+
 struct Module {
   ir::Program program;
   std::vector<KernelPlan> plans;            // one per kernel
   arith::Facts facts;                       // about dims, block indices and variables that passes make
+  std::vector<DimFact> withheld = {};       // what no order of sums may be chosen by, in the facts once there is none left to choose
 };
 
 struct PassContext {

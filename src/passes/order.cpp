@@ -17,6 +17,7 @@
 #include "passes/roles.h"
 #include "passes/select.h"
 #include "passes/shared_plan.h"
+#include "passes/specialize.h"
 #include "passes/split_k.h"
 #include "passes/structure.h"
 #include "passes/tables.h"
@@ -47,6 +48,7 @@ const std::vector<Pass>& gpu_passes() {
       {"contract", contract, Stage::specialized},
       {"fuse_loops", fuse_loops, Stage::specialized},
       {"infer_layouts", infer_layouts, Stage::specialized},
+      {"learn_dims", learn_dims, Stage::specialized},
       {"plan_rings", plan_rings, Stage::specialized},
       {"apply_rings", apply_rings, Stage::lowered},
       {"lower", lower, Stage::lowered},

@@ -49,11 +49,10 @@ const Atom* RolePlanner::warpgroup_atom(const Gemm& g) const {
   return nullptr;
 }
 
-// As many warpgroups as share the tile's rows evenly; three start with 128 registers a thread, too few for wider products.
 int RolePlanner::consumers_for(const GemmPlan& plan) const {
   const int64_t atoms = ceil_div(plan.m, kAtomRows), asked = hint_of(kernel_, HintKind::consumers);
   if (asked >= 1 && asked <= 3 && atoms % asked == 0) return static_cast<int>(asked);
-  return atoms % 2 == 0 ? 2 : atoms == 3 && plan.n <= 192 ? 3 : 1;
+  return usual_warpgroups(plan.m, plan.n);
 }
 
 std::string RolePlanner::take_product(const Stmt& s, const Gemm& g) {

@@ -1,6 +1,8 @@
 // Binding dims and simplifying every expression under what is known.
 #include "passes/specialize.h"
 
+#include <algorithm>
+
 #include "arith/simplify.h"
 #include "ir/report.h"
 #include "ir/visit.h"
@@ -41,6 +43,20 @@ Status check_unrolled(const Program& program) {
   return status;
 }
 
+// Grid extents bound the indices over them.
+void bound_blocks(const Program& program, arith::Facts& facts) {
+  for (const Kernel& k : program.kernels)
+    for (size_t d = 0; d < k.block_vars.size(); ++d) {
+      const int64_t high = facts.range(k.grid[d]).high;
+      facts.bound(program.var(k.block_vars[d]), 0, high == arith::kPlusInfinity ? high : std::max<int64_t>(high - 1, 0));
+    }
+}
+
+void learn(const DimFact& known, arith::Facts& facts) {
+  facts.bound(known.dim, known.low, known.high);
+  if (known.divisor > 1) facts.congruent(known.dim, known.divisor);
+}
+
 }  // namespace
 
 Result<Module> specialize(const Program& source, const std::vector<DimChoice>& dims) {
@@ -56,22 +72,26 @@ Result<Module> specialize(const Program& source, const std::vector<DimChoice>& d
   }
   bind(program, [&](Expr e) { return substitute(*program.arena, e, values); });
   arith::Facts facts(program);
-  for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i].value) continue;
-    const Expr dim = program.var(program.dims[i].var);
-    facts.bound(dim, dims[i].low, dims[i].high);
-    if (dims[i].divisor > 1) facts.congruent(dim, dims[i].divisor);
-  }
-  for (const Kernel& k : program.kernels) {
-    for (size_t d = 0; d < k.block_vars.size(); ++d) {
-      const int64_t high = facts.range(k.grid[d]).high;
-      facts.bound(program.var(k.block_vars[d]), 0, high == arith::kPlusInfinity ? high : std::max<int64_t>(high - 1, 0));
-    }
-  }
+  std::vector<DimFact> known;
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (!dims[i].value) known.push_back({program.var(program.dims[i].var), dims[i].low, dims[i].high, dims[i].divisor});
+  // Variants of a kernel of fixed order differ in what they assume, and may not differ in what they choose by it.
+  const bool fixed = std::any_of(program.kernels.begin(), program.kernels.end(), [](const Kernel& k) { return k.fixed_order; });
+  for (const DimFact& fact : known)
+    if (!fixed) learn(fact, facts);
+  bound_blocks(program, facts);
   arith::Simplifier simplifier(*program.arena, facts);
   bind(program, [&](Expr e) { return simplifier.simplify(e); });
   TILERT_TRY(check_unrolled(program));
-  return Module{std::move(program), {}, std::move(facts)};
+  if (!fixed) known.clear();
+  return Module{std::move(program), {}, std::move(facts), std::move(known)};
+}
+
+Result<Module> learn_dims(Module module, const PassContext&) {
+  for (const DimFact& fact : module.withheld) learn(fact, module.facts);
+  if (!module.withheld.empty()) bound_blocks(module.program, module.facts);
+  module.withheld.clear();
+  return module;
 }
 
 }  // namespace tilert::passes

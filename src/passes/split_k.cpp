@@ -105,6 +105,8 @@ class SplitK {
         return fmt::format("{} is used after the loop that fills it", program_.buffer(buffer).name);
       }
     }
+    const auto rounds = [&](BufferId sum) { return dtype_is_float(program_.buffer(sum).dtype); };
+    if (kernel_.fixed_order && std::any_of(sums_.begin(), sums_.end(), rounds)) return "its order of sums is fixed, and that of parts is another";
     return sums_.empty() ? "its pipelined loop adds up no product" : "";
   }
 

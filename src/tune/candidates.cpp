@@ -47,16 +47,20 @@ struct Lister {
     if (bits == 8 && !capability::group_8_bit) return nullptr;
     if (product.tf32 && !capability::group_tf32) return nullptr;
     if ((!a_k_major(product) || !b_k_major(product)) && !(bits == 16 && capability::group_mn_major)) return nullptr;
-    if (!rows_on_16_bytes(product) && !capability::group_unaligned) return nullptr;
+    if (!aligned() && !capability::group_unaligned) return nullptr;
     const DType a = product.tf32 ? DType::tf32 : product.a, b = product.tf32 ? DType::tf32 : product.b;
     for (const Atom* atom : atoms_for(target, a, b, sum_type(product)))
       if (atom->is_wgmma()) return atom;
     return nullptr;
   }
 
-  void list_warpgroup() {
-    const Atom* atom = group_atom();
-    if (!atom) return;
+  // One order of sums is that of one instruction: what few rows take is what many rows take.
+  bool aligned() const {
+    const bool follows_m = product.trans_a && product.lda == 0;
+    return rows_on_16_bytes(product) && !(keeps_order(product) && follows_m);
+  }
+
+  void list_warpgroup(const Atom* atom) {
     const int span = 128 * 8 / dtype_bits(product.a);  // of K in a row of a sub-tile
     for (const bool swapped : {false, true})
       for (const int rows : kInstructionRows)
@@ -73,9 +77,10 @@ struct Lister {
   }
 
   // Whether so many warpgroups share the rows evenly, and hold what they sum.
-  static bool shares_rows(int rows, int columns, int consumers) {
+  bool shares_rows(int rows, int columns, int consumers) const {
     if (rows % (64 * consumers) != 0 || rows > 128 * consumers) return false;
     if (consumers == 3 && !capability::three_consumers) return false;
+    if (keeps_order(product) && consumers != usual_warpgroups(rows, columns)) return false;  // the compiler follows no other number
     return rows * columns <= 128 * consumers * kMostAccumulators[consumers];
   }
 
@@ -116,7 +121,7 @@ struct Lister {
       for (const int cluster : {1, 2})
         for (const int split : {1, 2, 3, 4, 6, 8, 16}) {
           if (cluster > 1 && (!capability::cluster || rows % cluster != 0)) continue;
-          if (split > 1 && (!capability::split_k || ceildiv(product.k, c.tile_k) < 4 * split)) continue;
+          if (split > 1 && (keeps_order(product) || !capability::split_k || ceildiv(product.k, c.tile_k) < 4 * split)) continue;
           c.cluster = cluster;
           c.split_k = split;
           if (split > 1 && shared_bytes(product, c) > device.shared_bytes) continue;
@@ -166,9 +171,11 @@ struct Lister {
 
 std::vector<Choice> candidates(const Product& product, const Target& target, const DeviceClass& device) {
   Lister lister{product, target, device, {}};
-  lister.list_warpgroup();
-  lister.list_warp();
-  lister.list_vector();
+  const Atom* const atom = lister.group_atom();
+  if (atom) lister.list_warpgroup(atom);
+  const bool one_order = keeps_order(product);
+  if (!atom || !one_order) lister.list_warp();
+  if (!one_order) lister.list_vector();
   return std::move(lister.out);
 }
 

@@ -61,6 +61,8 @@ DType sum_type(const Product& p) {
   return operand == DType::f64 ? DType::f64 : dtype_is_float(operand) ? DType::f32 : DType::int32;
 }
 
+bool keeps_order(const Product& p) { return p.fixed_order && dtype_is_float(sum_type(p)); }
+
 bool a_k_major(const Product& p) { return !p.trans_a; }
 bool b_k_major(const Product& p) { return p.trans_b; }
 

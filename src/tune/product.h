@@ -23,6 +23,7 @@ struct Product {
   bool trans_b = false;     // B is stored as [n, k]
   bool tf32 = false;        // f32 operands enter as tf32
   int64_t lda = 0, ldb = 0, ldc = 0;  // 0: rows are contiguous
+  bool fixed_order = false;           // every candidate, whatever m is, gives the same bits
   int64_t epilogue_bytes = 0;         // read beside A and B for all of C: a residual, a bias
 };
 
@@ -67,6 +68,7 @@ DType sum_type(const Product& product);
 DType operand_type(const Product& product);  // in which both enter instructions of one warp
 bool operands_held(const Product& product, const DeviceClass& device);  // A and B both, by L2
 bool rows_on_16_bytes(const Product& product);  // of A and B both
+bool keeps_order(const Product& product);       // candidates are of one order of sums: asked for, and sums are rounded
 bool a_k_major(const Product& product);
 bool b_k_major(const Product& product);
 // Whether the result goes through shared memory and the tensor copy engine, and the bytes that its staging takes.

@@ -81,6 +81,17 @@ TEST(Explain, EveryHintHasItsOutcomeAndWhatWasNotTakenItsReason) {
   EXPECT_EQ(kernel["threads"], 64);
 }
 
+TEST(Explain, AFixedOrderSaysWhichHintsItDoesNotFollow) {
+  const auto program = hinted(tl::fixed_order().split_k(4).consumers(2));
+  const json one = json::parse(explained(program, "sm_90a", TILERT_EXPLAIN_JSON))["kernels"][0];
+  for (const char* hint : {"split_k 4", "consumers 2"}) {
+    EXPECT_EQ(outcome(one, hint)["taken"], false) << hint;
+    EXPECT_THAT(outcome(one, hint)["reason"].get<std::string>(), HasSubstr("order of sums is fixed")) << hint;
+  }
+  EXPECT_THAT(explained(program, "sm_90a", TILERT_EXPLAIN_TEXT), HasSubstr("sums have one order"));
+  EXPECT_THAT(explained(hinted(tl::Hints()), "sm_90a", TILERT_EXPLAIN_TEXT), Not(HasSubstr("sums have one order")));
+}
+
 // A kernel of [64, 32] * [64, 32]^T each trip, split in two: `change` is what stands in the loop beside, `before` in front of it.
 tl::Program splitting(const std::function<void(tl::Builder&, const tl::Tile& sum, const tl::Tile& out, tl::Index k)>& change,
                       const std::function<void(tl::Builder&, const tl::Tile& sum, const tl::Tile& out)>& before = {}) {

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "tilert/kernels/gemm.hpp"
 
@@ -202,6 +205,72 @@ TEST(Plan, ScalesOfBlocksGetTilesWithRoomForTwoSums) {
     const auto program = kernels::try_scaled_gemm(p, c);
     ASSERT_TRUE(program) << program.error().text();
     EXPECT_EQ(configuration(*program, "sm_90a")["products"][0]["tile"], (json{c.tile_m, c.tile_n, kernels::kScaleBlock})) << text_of(c);
+  }
+}
+
+TEST(Plan, AFixedOrderIsThatOfOneInstructionWithoutParts) {
+  for (const auto& [n, k] : kPlanned)
+    for (const tl::DType dtype : {tl::bf16, tl::e4m3}) {
+      tl::Product p = served(n, k);
+      p.a = p.b = dtype;
+      p.fixed_order = true;
+      const kernels::GemmPlan plan = kernels::plan_gemm(p).value();
+      EXPECT_EQ(plan.ranges.front().low, 0);
+      for (const tl::ProductChoice& c : plan.programs) {
+        EXPECT_EQ(c.path, plan.programs[0].path) << text_of(c);
+        EXPECT_EQ(c.split_k, 1u) << text_of(c);
+        const auto program = kernels::try_gemm(p, c);
+        ASSERT_TRUE(program) << program.error().text();
+        EXPECT_EQ(difference(*program, c, "sm_90a"), "") << text_of(c);
+      }
+    }
+}
+
+TEST(Plan, IntegersHaveOneSumInAnyOrder) {
+  tl::Product p = served(4096, 4096);
+  p.m = 16, p.a = p.b = tl::i8, p.c = tl::i32;
+  const auto any = tl::recommend_product(p, {}, 100000).value();
+  p.fixed_order = true;
+  const auto fixed = tl::recommend_product(p, {}, 100000).value();
+  EXPECT_EQ(any, fixed);
+}
+
+// A program whose warpgroups' product is not to be had says so, instead of adding up in another order.
+TEST(Plan, AFixedOrderThatIsNotToBeHadIsAnError) {
+  tl::Product p = served(4096, 4096);
+  p.m = 256;
+  p.fixed_order = true;
+  tl::ProductChoice c = kernels::choose(p).value();
+  ASSERT_EQ(c.path, TILERT_PATH_WARPGROUP);
+  p.m = 0;
+  c.tile_k = 24;  // no multiple of an instruction's 16
+  const tl::Kernel kernel = context_without_cache().kernel(kernels::try_gemm(p, c).value(), "sm_90a");
+  const auto explained = kernel.variant(0).explain(TILERT_EXPLAIN_JSON);
+  ASSERT_FALSE(explained);
+  EXPECT_NE(explained.error().text().find("roles 2"), std::string::npos) << explained.error().text();
+}
+
+TEST(Plan, ARowHasTheSameBitsForEveryNumberOfRowsOnACpu) {
+  const int64_t n = 70, k = 700, most = 150;
+  const tl::Context context = context_without_cache();
+  tl::Machine cpu;
+  cpu.target = "cpu";
+  tl::Product p = served(n, k);
+  p.a = p.b = p.c = tl::f32;
+  p.fixed_order = true;
+  std::vector<float> a(most * k), b(n * k), all(most * n), some(most * n);
+  for (size_t i = 0; i < a.size(); ++i) a[i] = std::sin(static_cast<float>(i));
+  for (size_t i = 0; i < b.size(); ++i) b[i] = std::cos(static_cast<float>(3 * i));
+  for (const bool trans_b : {false, true}) {
+    p.trans_b = trans_b;
+    const auto plan = kernels::plan_gemm(p, cpu).value();
+    std::vector<tl::Loaded> loaded;
+    for (const tl::ProductChoice& c : plan.programs) loaded.push_back(context.kernel(kernels::try_gemm(p, c).value(), "cpu").prepare(context.cpu()));
+    loaded[plan.program_for(most)].launch(nullptr, {a.data(), b.data(), all.data()}, {{0u, most}});
+    for (const int64_t m : {1, 2, 7, 8, 9, 64, 65, 149}) {
+      loaded[plan.program_for(m)].launch(nullptr, {a.data(), b.data(), some.data()}, {{0u, m}});
+      EXPECT_EQ(std::memcmp(some.data(), all.data(), static_cast<size_t>(m * n) * sizeof(float)), 0) << m << " " << trans_b;
+    }
   }
 }
 

@@ -130,6 +130,33 @@ TEST_P(GemmTextTest, F32BitsOfAnElementDoNotDependOnRowsAndColumns) {
   }
 }
 
+TEST_P(GemmTextTest, CarriedBitsDoNotDependOnHowKIsCutNorOnRowsAndColumns) {
+  build(test::expose(emit_gemm(isa(), GemmKind::carried), "tl_gemm_carried") + test::expose(emit_rows_gemm(isa()), "tl_rows_f32"));
+  if (object_ == nullptr) return;
+  const MicroKernel kernel = micro_kernel(isa(), GemmKind::carried);
+  auto* gemm = get<GemmFn>("tl_gemm_carried");
+  const int64_t k = 300, columns = kernel.columns(), m = 2 * kernel.rows - 1;
+  std::normal_distribution<float> normal;
+  Guarded<float> a(static_cast<size_t>(m * k)), b(static_cast<size_t>(kernel.panel_elements(k)));
+  for (int64_t i = 0; i < m * k; ++i) a[static_cast<size_t>(i)] = normal(random_);
+  for (int64_t i = 0; i < k * columns; ++i) b[static_cast<size_t>(i)] = normal(random_);
+  for (int64_t n : {columns, columns - 3}) {
+    Guarded<float> all(static_cast<size_t>(m * n)), cut(static_cast<size_t>(m * n)), few(static_cast<size_t>(n));
+    gemm(a.data(), k, b.data(), 0, all.data(), n, m, n, k, false);
+    for (int64_t i = 0; i < m; ++i) {
+      get<GemmFn>("tl_rows_f32")(a.data() + i * k, k, b.data(), columns, few.data(), n, 1, n, k, false);
+      for (int64_t from = 0; from < k; from += 64)
+        gemm(a.data() + i * k + from, k, b.data() + from * columns, 0, cut.data() + i * n, n, 1, n, std::min<int64_t>(64, k - from), from > 0);
+      for (int64_t j = 0; j < n; ++j) {
+        EXPECT_EQ(cut[static_cast<size_t>(i * n + j)], all[static_cast<size_t>(i * n + j)]) << i << " " << j;
+        EXPECT_EQ(few[static_cast<size_t>(j)], all[static_cast<size_t>(i * n + j)]) << i << " " << j;
+      }
+    }
+    EXPECT_TRUE(all.intact());
+    EXPECT_TRUE(cut.intact());
+  }
+}
+
 TEST_P(GemmTextTest, Int8IsExactAtTheExtremes) {
   build(test::expose(emit_gemm(isa(), GemmKind::i8), "tl_gemm_i8") +
         test::expose(emit_pack(isa(), DType::int8, Pack::a), "tl_pack_a_i8") +

@@ -100,6 +100,7 @@ void Coverage::note_case(const Case& c) {
     if (std::any_of(c.program.kernels.begin(), c.program.kernels.end(), has)) add(std::string("programs with ") + what);
   };
   some("persistent kernels", [](const ir::Kernel& k) { return k.persistent; });
+  some("a fixed order of sums", [](const ir::Kernel& k) { return k.fixed_order; });
   some("tiles counted in memory", [](const ir::Kernel& k) { return k.tile_count != ir::kNoBuffer; });
   some("costs of tiles", [](const ir::Kernel& k) { return k.cost != nullptr; });
   std::vector<const char*> made(c.program.vars.size(), nullptr);  // of variables: what an entry by them is called

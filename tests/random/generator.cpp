@@ -1,9 +1,24 @@
 // Declarations, kernels, and what is published of them.
 #include "random/generator.h"
 
+#include "ir/semantics.h"
+#include "ir/visit.h"
 #include "random/generator_impl.h"
 
 namespace tilert::random {
+namespace {
+
+// What a fixed order of sums does not allow.
+bool adds_up_by_time(const ir::Program& program, const ir::Block& body) {
+  bool found = false;
+  ir::for_each_stmt(body, [&](const ir::Stmt& s) {
+    const auto* atomic = std::get_if<ir::Atomic>(&s.node);
+    found |= atomic && ir::atomic_rounds(atomic->op, program.buffer(atomic->to.buffer).dtype);
+  });
+  return found;
+}
+
+}  // namespace
 
 // A size: a number, or a dim, sometimes given when compiled, promised divisible, or in buckets.
 TensorDim Generator::size_dim(const char* name) {
@@ -236,7 +251,9 @@ Case Generator::make() {
     else
       statements(count);
     end_kernel();
-    case_.program.kernels.back().body = std::move(body);
+    ir::Kernel& kernel = case_.program.kernels.back();
+    kernel.body = std::move(body);
+    kernel.fixed_order = Dice(dice_).chance(20) && !adds_up_by_time(case_.program, kernel.body);  // of a copy: the rest stays what the seed makes
     change_homes();  // the next kernel may read what this one wrote, anywhere, if it does not write it
   }
   return std::move(case_);

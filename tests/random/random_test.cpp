@@ -161,7 +161,7 @@ TEST(Generator, CoversTheLanguage) {
                            "reshaped shared tile", "reshaped fragment tile",
                            "view as other integers of shared tile", "layout swizzle_64",
                            "statement grid_sync", "statement report",
-                           "programs with persistent kernels", "programs with tiles counted in memory",
+                           "programs with persistent kernels", "programs with tiles counted in memory", "programs with a fixed order of sums",
                            "programs with costs of tiles", "threads: sync",
                            "threads: shuffle_xor of f16", "threads: ballot of bool",
                            "threads: copy",      "entry of a table by constant",

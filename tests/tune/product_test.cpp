@@ -177,6 +177,26 @@ TEST(Product, OperandsThatRolesDoNotTakeGetNone) {
   EXPECT_EQ(has_roles(p, "sm_90a"), capability::group_8_bit);
 }
 
+TEST(Product, CandidatesOfAFixedOrderAreOfOnePathForEveryNumberOfRows) {
+  for (const bool trans_a : {false, true})
+    for (const DType dtype : {DType::bf16, DType::f32, DType::f64}) {
+      Product p = served(1, 4096, 4096);
+      p.a = p.b = p.c = dtype;
+      p.trans_a = trans_a, p.fixed_order = true;
+      std::set<Path> paths;
+      for (const int64_t m : {1, 3, 8, 64, 1000, 4097}) {
+        p.m = m;
+        const auto all = asked(p);
+        ASSERT_FALSE(all.empty()) << m;
+        for (const Choice& c : all) {
+          paths.insert(c.path);
+          EXPECT_EQ(c.split_k, 1);
+        }
+      }
+      EXPECT_EQ(paths.size(), 1u) << dtype_text(dtype) << trans_a;
+    }
+}
+
 TEST(Product, RowsThatStartBetween16BytesCostMore) {
   EXPECT_GT(best(served(2048, 4096, 4097)), best(served(2048, 4096, 4104)));
 }

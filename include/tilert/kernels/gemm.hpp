@@ -36,7 +36,7 @@ Result<Program> try_gemm(const Product& p, const ProductChoice& c, E epilogue = 
   const Tile C = b.output("C", p.c, {M, N}, detail::rows_apart(p.ldc));
   detail::declare(epilogue, b, M, N);
   const int64_t m = c.tile_m, n = c.tile_n, depth = c.tile_k;
-  b.grid({ceildiv(N, n), ceildiv(M, m)}, detail::hints_of(c), [&](const Index& x, const Index& y) {
+  b.grid({ceildiv(N, n), ceildiv(M, m)}, detail::hints_of(p, c), [&](const Index& x, const Index& y) {
     const Tile sum = detail::multiply(
         b, p, c, ceildiv(K, depth),
         [&](const Index& k, const Tile& a) { p.trans_a ? b.copy(A(k, y * m), a) : b.copy(A(y * m, k), a); },

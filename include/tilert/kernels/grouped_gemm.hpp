@@ -92,7 +92,10 @@ Result<Program> try_grouped_gemm(const Product& p, const ProductChoice& c, Group
   if (p.trans_b) B = b.reshape(B, {N * groups, K});
   detail::GroupSchedule{c, form, groups, sizes, tiles, tile_count, M, N, T}.build(b);
   const int64_t n = c.tile_n, depth = c.tile_k;
-  Hints hints = detail::hints_of(c);
+  // The tensor copy engine reads matrices, not experts' [k, n]: products of warps are what each choice comes to.
+  ProductChoice made = c;
+  if (p.fixed_order && !p.trans_b) made.path = TILERT_PATH_WARP;
+  Hints hints = detail::hints_of(p, made);
   b.grid({ceildiv(N, n), T}, hints.persistent(tile_count), [&](const Index& x, const Index& y) {
     const Index group = tiles(y, 0), row = tiles(y, 1), end = tiles(y, 2);
     const Tile sum = detail::multiply(

@@ -61,14 +61,17 @@ inline TensorOptions rows_apart(int64_t leading) {
   return o;
 }
 
-inline Hints hints_of(const ProductChoice& c) {
+inline Hints hints_of(const Product& p, const ProductChoice& c) {
   Hints h;
+  if (p.fixed_order) h.fixed_order();
   if (c.persistent()) h.persistent();
   if (c.raster > 0) h.raster(c.raster);
   if (c.cluster > 1) h.cluster(c.cluster);
   if (c.split_k > 1) h.split_k(c.split_k);
-  if (c.path == TILERT_PATH_WARPGROUP) h.consumers(c.consumers);
-  else h.roles_off().threads(c.threads);
+  if (c.path != TILERT_PATH_WARPGROUP) h.roles_off().threads(c.threads);
+  else h.consumers(c.consumers);
+  // Kernels of one plan are those of one instruction, or there are none.
+  if (p.fixed_order && c.path == TILERT_PATH_WARPGROUP) h.roles_on().must().for_target("sm_90a");
   return h;
 }
 

@@ -35,7 +35,7 @@ Result<Program> try_scaled_gemm(const Product& p, ProductChoice c, E epilogue = 
   const Tile a_scale = b.input("a_scale", f32, {k_blocks, M}), b_scale = b.input("b_scale", f32, {n_blocks, k_blocks});
   detail::declare(epilogue, b, M, N);
   const int64_t m = c.tile_m, n = c.tile_n;
-  b.grid({ceildiv(N, n), ceildiv(M, m)}, detail::hints_of(c), [&](const Index& x, const Index& y) {
+  b.grid({ceildiv(N, n), ceildiv(M, m)}, detail::hints_of(p, c), [&](const Index& x, const Index& y) {
     const Tile a = b.shared(p.a, {m, kScaleBlock}), w = b.shared(p.b, {n, kScaleBlock}), scales = b.shared(f32, {1, m});
     const Tile part = b.fragment(f32, {m, n}), total = b.fragment(f32, {m, n});
     b.clear(total);
