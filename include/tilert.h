@@ -696,7 +696,14 @@ TILERT_API tilert_status tilert_builder_clear(tilert_builder* builder,
  * trans_b; C is an M x N fragment. A and B from shared tiles or fragments. Of two floats the wider operand is cast to the
  * narrower dtype, an integer to the float; fp8 and smaller to the other's dtype, among themselves to f16 (with e8m0 bf16,
  * with nf4 f32); integers are multiplied exactly. f64 adds up in f64, other floats in f32, integers in int32 or int64,
- * wrapping. f32 times f32 is exact in each product unless TILERT_GEMM_TF32 is given. Any size. `options` may be NULL. */
+ * wrapping. f32 times f32 is exact in each product unless TILERT_GEMM_TF32 is given. Any size. `options` may be NULL.
+ * Sparse A (2:4): A is M x K/2, of each four elements along K the two that are kept, in order; the others are 0. `metadata` is
+ * a shared tile or fragment of uint8, uint16 or uint32, M x ceil(K / 8), / 16 or / 32 in this order: four bits for each four
+ * elements of K, low bits first, the place (0 to 3) of the first kept element in the low two, that of the second above it.
+ * Places ascend. K is a multiple of 4; TRANS_A is refused. With TF32 each half of four keeps one: places 0 or 1, then 2 or 3.
+ * Other metadata is taken as it is (of two elements in one place the second counts) except by matrix instructions of GPUs, where
+ * what such a four contributes is unspecified. Whether B's elements without a partner are multiplied by 0 is unspecified: only
+ * infinities and NaN show it. */
 typedef int32_t tilert_warp_split;
 enum { TILERT_SPLIT_AUTO = 0, TILERT_SPLIT_ROWS = 1, TILERT_SPLIT_COLUMNS = 2, TILERT_SPLIT_SQUARE = 3 };
 enum {
@@ -712,6 +719,7 @@ typedef struct tilert_gemm_options {
   uint32_t reserved;
   tilert_expr
       accumulate; /* a bool, uniform over the block: false overwrites, as `k != 0` in a loop; none: by the flag */
+  const tilert_region* metadata; /* A is sparse, as below; NULL: dense. Read before the call returns */
 } tilert_gemm_options;
 TILERT_API tilert_status tilert_builder_gemm(tilert_builder* builder, const tilert_region* a, const tilert_region* b,
                                              const tilert_region* c,

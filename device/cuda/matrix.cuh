@@ -213,3 +213,47 @@ TL_DEV void tl_mma_m16n8k32_e5m2_e4m3(float (&d)[4], const tl_u32 (&a)[4], const
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+
+//@ TL_MMA_SP
+// Places ascend, which newer forms of the instruction are told.
+#if __CUDACC_VER_MAJOR__ > 12 || (__CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ >= 5)
+#define TL_MMA_SP "mma.sp::ordered_metadata.sync.aligned."
+#else
+#define TL_MMA_SP "mma.sp.sync.aligned."
+#endif
+
+//@ tl_mma_sp_m16n8k32_f16
+// A keeps two of each four elements along K; of which four bits of metadata speak, the place of the first in the low two. Lanes 4 g
+// and 4 g + 1 have those of row g (and, in the high half, row g + 8), for 16 elements of K each; the others' are not looked at.
+TL_DEV void tl_mma_sp_m16n8k32_f16(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], tl_u32 metadata) {
+  asm(TL_MMA_SP
+      "m16n8k32.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9, %10, %11}, {%0, %1, %2, %3}, %12, 0x0;"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(metadata));
+}
+
+//@ tl_mma_sp_m16n8k32_bf16
+TL_DEV void tl_mma_sp_m16n8k32_bf16(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], tl_u32 metadata) {
+  asm(TL_MMA_SP
+      "m16n8k32.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9, %10, %11}, {%0, %1, %2, %3}, %12, 0x0;"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(metadata));
+}
+
+//@ tl_mma_sp_m16n8k16_tf32
+// A keeps one of each two elements along K; four bits of metadata: 4 the first, 14 the second. Lanes as above, 8 elements of K each.
+TL_DEV void tl_mma_sp_m16n8k16_tf32(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], tl_u32 metadata) {
+  asm(TL_MMA_SP
+      "m16n8k16.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9, %10, %11}, {%0, %1, %2, %3}, %12, 0x0;"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(metadata));
+}
+
+//@ tl_mma_sp_m16n8k64_s8
+// Metadata of two of four, as above; lane 4 g + t has row g + 8 (t % 2), the 32 elements of K from 32 (t / 2) on.
+TL_DEV void tl_mma_sp_m16n8k64_s8(int (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], tl_u32 metadata) {
+  asm(TL_MMA_SP
+      "m16n8k64.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9, %10, %11}, {%0, %1, %2, %3}, %12, 0x0;"
+      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(metadata));
+}

@@ -25,7 +25,13 @@ struct GemmOptions {
   GemmOptions(GemmFlag f) : flags(static_cast<uint32_t>(f)) {}
   GemmOptions& accumulate_if(const Expr& e) { return accumulate = e, has_accumulate = true, *this; }
   GemmOptions& warps(tilert_warp_split s) { return split = s, *this; }
+  // A keeps two of each four elements along K; `places` says which (tilert_gemm_options).
+  GemmOptions& sparse(const Region& places) { return metadata = {places}, *this; }
+  std::vector<Region> metadata;  // none or one
 };
+inline GemmOptions sparse(const Region& places) { return GemmOptions().sparse(places); }
+inline GemmOptions operator|(GemmOptions options, GemmFlag flag) { return options.flags |= static_cast<uint32_t>(flag), options; }
+inline GemmOptions operator|(GemmFlag flag, GemmOptions options) { return std::move(options) | flag; }
 enum class ScanFlag : uint32_t { none = 0 };
 inline constexpr ScanFlag reverse{TILERT_SCAN_REVERSE}, exclusive{TILERT_SCAN_EXCLUSIVE};
 constexpr ScanFlag operator|(ScanFlag a, ScanFlag b) { return static_cast<ScanFlag>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b)); }

@@ -67,7 +67,7 @@ class Checker {
                                      },
                                      [&](Copy& n) { return regions({&n.src, &n.dst}, *s, out); },
                                      [&](Fill& n) { return regions({&n.dst}, *s, out); },
-                                     [&](Gemm& n) { return regions({&n.a, &n.b, &n.c}, *s, out); },
+                                     [&](Gemm& n) { return regions({&n.a, &n.b, &n.c, &n.metadata}, *s, out); },
                                      [&](Reduce& n) { return regions({&n.src, &n.dst}, *s, out); },
                                      [&](Pick& n) { return regions({&n.src, &n.dst}, *s, out); },
                                      [&](Sort& n) { return regions({&n.src, &n.dst, &n.index}, *s, out); },

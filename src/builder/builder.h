@@ -287,6 +287,7 @@ class Builder {
   Status copy_options(const tilert_copy_options& options, ir::Copy& copy) const;
   Status do_gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c, const tilert_gemm_options& options);
   Status gemm_dtypes(const ir::Gemm& gemm) const;
+  Status gemm_metadata(ir::Gemm& gemm, const tilert_region& metadata, int64_t rows, int64_t kept);
   Status do_reduce(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim, const tilert_reduce_options& options);
   Status do_pick(const ir::Reduce& reduce, bool least, const tilert_reduce_options& options);
   Result<ir::Scan> scan_of(const tilert_region* source, const tilert_region* destination, uint32_t dim, uint32_t flags);
@@ -390,8 +391,7 @@ Result<uint32_t> Builder::find(Id id, size_t count, std::string_view what) const
   if (id.serial != serial_)
     return make_error(Code::kInvalidArgument, "{} is an id of another builder (number {}, this one is {})", what, id.serial, serial_);
   if (kind_of(id) != IdTraits<Id>::kind)
-    return make_error(Code::kInvalidArgument, "{} is the id of {}, not of {}", what, id_kind_name(kind_of(id)),
-                      id_kind_name(IdTraits<Id>::kind));
+    return make_error(Code::kInvalidArgument, "{} is the id of {}, not of {}", what, id_kind_name(kind_of(id)), id_kind_name(IdTraits<Id>::kind));
   if (index_of(id) >= count) return make_error(Code::kInvalidArgument, "{} is not an id that this builder made", what);
   return index_of(id);
 }

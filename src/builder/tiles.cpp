@@ -1,4 +1,4 @@
-// Tile operations: copy, fill, gemm, reduce.
+// Tile operations: copy, fill, reduce. Products are in products.cpp.
 #include "builder/builder.h"
 
 #include <algorithm>
@@ -34,17 +34,6 @@ std::string buffer_shape_text(const ir::Program& program, ir::BufferId buffer) {
 // "x(0, 0)": how a region that starts at the first element is written.
 std::string indices_text(std::string_view name, size_t rank) {
   return fmt::format("{}({})", name, fmt::join(std::vector<int>(rank, 0), ", "));
-}
-
-// Rows and columns of a matrix operand: its last two dims, all before of extent 1.
-Result<std::pair<int64_t, int64_t>> matrix(const ir::Region& region, std::string_view what, std::string_view name) {
-  const size_t rank = region.extents.size();
-  bool leading_units = rank >= 2;
-  for (size_t i = 0; i + 2 < rank; ++i) leading_units = leading_units && region.extents[i] == 1;
-  if (!leading_units)
-    return make_error(Code::kInvalidProgram, "{} {} has shape {}: a matrix has two dims", what, name,
-                      shape_text(region.extents));
-  return std::pair{region.extents[rank - 2], region.extents[rank - 1]};
 }
 
 Result<ir::ReduceOp> reduce_op(tilert_reduce_op op) {
@@ -207,78 +196,6 @@ Code Builder::clear(const tilert_region* destination) {
     append(ir::Fill{std::move(dst), zero});
     return {};
   });
-}
-
-Status Builder::gemm_dtypes(const ir::Gemm& gemm) const {
-  const DType a = program_->buffers[gemm.a.buffer].dtype, b = program_->buffers[gemm.b.buffer].dtype,
-              c = program_->buffers[gemm.c.buffer].dtype;
-  const bool no_bool = a != DType::boolean && b != DType::boolean;
-  if (gemm.tf32 && (a != DType::f32 || b != DType::f32))
-    return make_error(Code::kInvalidProgram, "{} ({}) times {} ({}) in tf32: it is a mode of f32 products, leave the flag out",
-                      text_of(gemm.a.buffer), dtype_text(a), text_of(gemm.b.buffer), dtype_text(b));
-  const bool half_sum = c == DType::f16 || c == DType::bf16;
-  if (no_bool && !half_sum && ir::gemm_takes(ir::gemm_operand_dtype(a, b), c)) return {};
-  return make_error(Code::kInvalidProgram,
-                    "{} ({}) times {} ({}) into {} ({}): f64 accumulates in f64, other floats in f32, integers in int32 or int64",
-                    text_of(gemm.a.buffer), dtype_text(a), text_of(gemm.b.buffer), dtype_text(b),
-                    text_of(gemm.c.buffer), dtype_text(c));
-}
-
-Status Builder::do_gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c,
-                        const tilert_gemm_options& options) {
-  TILERT_TRY(need_tile_level());
-  if (options.flags & ~uint32_t{TILERT_GEMM_TRANS_A | TILERT_GEMM_TRANS_B | TILERT_GEMM_OVERWRITE | TILERT_GEMM_TF32})
-    return make_error(Code::kInvalidArgument, "unknown flags {:#x}", options.flags);
-  if (options.warp_split < TILERT_SPLIT_AUTO || options.warp_split > TILERT_SPLIT_SQUARE)
-    return make_error(Code::kInvalidArgument, "warp_split {} is none of auto, rows, columns, square",
-                      options.warp_split);
-  ir::Gemm gemm;
-  TILERT_ASSIGN(gemm.a, whole_region(a, "A"));
-  TILERT_ASSIGN(gemm.b, whole_region(b, "B"));
-  TILERT_ASSIGN(gemm.c, whole_region(c, "C"));
-  for (const ir::Region* operand : {&gemm.a, &gemm.b}) {
-    const ir::Scope scope = program_->buffers[operand->buffer].scope;
-    if (scope != ir::Scope::shared && scope != ir::Scope::fragment)
-      return make_error(Code::kInvalidProgram, "operand {} is neither shared nor a fragment", text_of(operand->buffer));
-  }
-  if (program_->buffers[gemm.c.buffer].scope != ir::Scope::fragment)
-    return make_error(Code::kInvalidProgram, "C ({}) is not a fragment: accumulate in one and copy it afterwards",
-                      text_of(gemm.c.buffer));
-  TILERT_ASSIGN(auto am, matrix(gemm.a, "A", text_of(gemm.a.buffer)));
-  TILERT_ASSIGN(auto bm, matrix(gemm.b, "B", text_of(gemm.b.buffer)));
-  TILERT_ASSIGN(const auto cm, matrix(gemm.c, "C", text_of(gemm.c.buffer)));
-  gemm.trans_a = (options.flags & TILERT_GEMM_TRANS_A) != 0;
-  gemm.trans_b = (options.flags & TILERT_GEMM_TRANS_B) != 0;
-  gemm.tf32 = (options.flags & TILERT_GEMM_TF32) != 0;
-  if (gemm.trans_a) std::swap(am.first, am.second);
-  if (gemm.trans_b) std::swap(bm.first, bm.second);
-  if (am.second != bm.first || cm.first != am.first || cm.second != bm.second)
-    return make_error(
-        Code::kInvalidProgram,
-        "{} is {} x {}{}, {} is {} x {}{}, {} is {} x {}: M x K times K x N gives M x N; are trans_a, trans_b right?",
-        text_of(gemm.a.buffer), am.first, am.second, gemm.trans_a ? " (transposed)" : "", text_of(gemm.b.buffer),
-        bm.first, bm.second, gemm.trans_b ? " (transposed)" : "", text_of(gemm.c.buffer), cm.first, cm.second);
-  if (same_memory(gemm.c.buffer, gemm.a.buffer) || same_memory(gemm.c.buffer, gemm.b.buffer))
-    return make_error(Code::kInvalidProgram, "{} is result and operand at once", text_of(gemm.c.buffer));
-  TILERT_TRY(gemm_dtypes(gemm));
-  gemm.split = static_cast<ir::WarpSplit>(options.warp_split);
-  gemm.accumulate = program_->arena->boolean((options.flags & TILERT_GEMM_OVERWRITE) == 0);
-  if (!is_none(options.accumulate)) {
-    if (options.flags & TILERT_GEMM_OVERWRITE)
-      return make_error(Code::kInvalidArgument, "overwrite and accumulate are both given: give one");
-    TILERT_ASSIGN(gemm.accumulate, typed(options.accumulate, DType::boolean, "accumulate"));
-  }
-  TILERT_TRY(use(gemm.a.buffer, Use::read, "A"));
-  TILERT_TRY(use(gemm.b.buffer, Use::read, "B"));
-  const bool surely_reads = gemm.accumulate->is_constant() && gemm.accumulate->bits == 1;
-  TILERT_TRY(use(gemm.c.buffer, surely_reads ? Use::update : Use::write, "C"));
-  append(std::move(gemm));
-  return {};
-}
-
-Code Builder::gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c,
-                   const tilert_gemm_options& options) {
-  return run("gemm", [&] { return do_gemm(a, b, c, options); });
 }
 
 Status Builder::do_reduce(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination,

@@ -176,7 +176,7 @@ bool Machine::compile(const Stmt& stmt, Operation& op) {
                         },
                         [&](const Gemm& n) {
                           op.e[0] = tape(n.accumulate);
-                          return place(n.a, op.p[0]) && place(n.b, op.p[1]) && place(n.c, op.p[2]);
+                          return place(n.a, op.p[0]) && place(n.b, op.p[1]) && place(n.c, op.p[2]) && (!n.sparse() || place(n.metadata, op.p[3]));
                         },
                         [&](const Reduce& n) { return compile_order(n.src, n.dst, {}, n.dim, 1, op); },
                         [&](const Fold& n) { return compile_tuple(n.src, n.dst, n.combine, n.dim, true, op); },

@@ -52,16 +52,38 @@ bool matrix(const Place& p, Matrix& out) {
   return out.rows * out.columns == p.size;
 }
 
-// c[m, n] = start + the sum over k, in order, in T.
+struct Shape {
+  int64_t m, n, k;
+  bool trans_a, trans_b;
+};
+
+// c[m, n] = start + the sum over k, in order, in T. `places`, where given: of each row of a and each of its k / 2 elements, the
+// row of b; -1: none.
 template <class T>
-void multiply(const std::vector<T>& a, const std::vector<T>& b, std::vector<T>& c, int64_t m, int64_t n, int64_t k,
-              bool trans_a, bool trans_b) {
+void multiply(const std::vector<T>& a, const std::vector<T>& b, std::vector<T>& c, const Shape& shape, const std::vector<int64_t>& places) {
+  const int64_t m = shape.m, n = shape.n, k = shape.k, kept = places.empty() ? k : k / 2;
   for (int64_t i = 0; i < m; ++i)
-    for (int64_t s = 0; s < k; ++s) {
-      const T x = a[static_cast<size_t>(trans_a ? s * m + i : i * k + s)];
+    for (int64_t s = 0; s < kept; ++s) {
+      const int64_t row = places.empty() ? s : places[static_cast<size_t>(i * kept + s)];
+      if (row < 0) continue;
+      const T x = a[static_cast<size_t>(shape.trans_a ? s * m + i : i * kept + s)];
       for (int64_t j = 0; j < n; ++j)
-        c[static_cast<size_t>(i * n + j)] += x * b[static_cast<size_t>(trans_b ? j * k + s : s * n + j)];
+        c[static_cast<size_t>(i * n + j)] += x * b[static_cast<size_t>(shape.trans_b ? j * k + row : row * n + j)];
     }
+}
+
+// Where the elements of a sparse operand stand (semantics.h).
+std::vector<int64_t> places_of(const std::vector<uint64_t>& metadata, DType dtype, int64_t m, int64_t k) {
+  const int64_t bits = dtype_bits(dtype), columns = gemm_metadata_columns(dtype, k);
+  std::vector<int64_t> places;
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t q = 0; q < k; q += 4) {
+      const uint64_t both = metadata[static_cast<size_t>(i * columns + q / bits)] >> (q % bits) & 15;
+      const auto first = static_cast<int64_t>(both & 3), second = static_cast<int64_t>(both >> 2);
+      places.push_back(first == second ? -1 : q + first);
+      places.push_back(q + second);
+    }
+  return places;
 }
 
 template <class T>
@@ -81,6 +103,7 @@ bool Machine::step(const Operation& op, const Gemm& n, const Lanes& lanes) {
   if (!matrix(pa, a) || !matrix(pb, b) || !matrix(pc, c)) return fail("an operand of gemm is no matrix");
   if (n.trans_a) std::swap(a.rows, a.columns);
   if (n.trans_b) std::swap(b.rows, b.columns);
+  if (n.sparse()) a.columns *= 2;
   if (a.rows != c.rows || b.columns != c.columns || a.columns != b.rows)
     return fail(fmt::format("gemm of [{}, {}] by [{}, {}] into [{}, {}]", a.rows, a.columns, b.rows, b.columns, c.rows,
                             c.columns));
@@ -91,6 +114,13 @@ bool Machine::step(const Operation& op, const Gemm& n, const Lanes& lanes) {
   const bool accumulate = eval(op.e[0], lane) != 0;
   if (!read_region(pa, lane, {}, 0, va) || !read_region(pb, lane, {}, 0, vb)) return false;
   if (accumulate && !read_region(pc, lane, {}, 0, vc)) return false;
+  std::vector<int64_t> places;
+  if (n.sparse()) {
+    std::vector<uint64_t> metadata;
+    if (!read_region(op.p[3], lane, {}, 0, metadata)) return false;
+    places = places_of(metadata, op.p[3].memory->dtype, c.rows, b.rows);
+  }
+  const Shape shape{c.rows, c.columns, b.rows, n.trans_a, n.trans_b};
   const DType in = gemm_operand_dtype(p_, n), out = pc.memory->dtype;
   if (!convert(pa.memory->dtype, in, va) || !convert(pb.memory->dtype, in, vb)) return false;
   if (!gemm_takes(in, out))
@@ -99,7 +129,7 @@ bool Machine::step(const Operation& op, const Gemm& n, const Lanes& lanes) {
   const auto in_floats = [&](auto zero) {
     using T = decltype(zero);
     std::vector<T> sums = floats<T>(out, vc);
-    multiply(floats<T>(in, va), floats<T>(in, vb), sums, c.rows, c.columns, a.columns, n.trans_a, n.trans_b);
+    multiply(floats<T>(in, va), floats<T>(in, vb), sums, shape, places);
     for (size_t i = 0; i < vc.size(); ++i) vc[i] = double_to_bits(out, static_cast<double>(sums[i]));
   };
   if (in == DType::f64) {
@@ -107,7 +137,7 @@ bool Machine::step(const Operation& op, const Gemm& n, const Lanes& lanes) {
   } else if (dtype_is_float(in)) {
     in_floats(0.0f);
   } else {
-    multiply(va, vb, vc, c.rows, c.columns, a.columns, n.trans_a, n.trans_b);
+    multiply(va, vb, vc, shape, places);
     if (!convert(DType::int64, out, vc)) return false;
   }
   return write_region(pc, lane, {}, vc);

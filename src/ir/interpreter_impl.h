@@ -66,7 +66,7 @@ struct CompiledArgument {
 
 struct Operation {
   const Stmt* stmt = nullptr;
-  Place p[3];
+  Place p[4];
   const Tape* e[2] = {};
   std::vector<const Tape*> bounds;
   std::vector<CompiledArgument> arguments;

@@ -40,6 +40,8 @@ Stmt::Node Parser::gemm() {
       n.trans_b = true;
     else if (s_.accept("tf32"))
       n.tf32 = true;
+    else if (s_.accept("sparse"))
+      n.metadata = region();
     else if (s_.accept("accumulate"))
       n.accumulate = expr();
     else if (s_.accept("split"))

@@ -83,6 +83,7 @@ void each_tile_part(N& n, V& v) {
   } else if constexpr (kIs<N, Gemm>) {
     v.region(n.a, kRead);
     v.region(n.b, kRead);
+    if (n.sparse()) v.region(n.metadata, kRead);
     v.region(n.c, is_false(n.accumulate) ? kWrite : kReadWrite);
     if (n.accumulate) v.expr(n.accumulate);
   } else if constexpr (kIs<N, Reduce>) {

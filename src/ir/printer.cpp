@@ -245,8 +245,8 @@ class Printer : ExprPrinter {
     if (n.trans_a) put(" trans_a");
     if (n.trans_b) put(" trans_b");
     if (n.tf32) put(" tf32");
-    put(" accumulate ");
-    expr(n.accumulate);
+    if (n.sparse()) put(" sparse "), region(n.metadata);
+    put(" accumulate "), expr(n.accumulate);
     if (n.split != WarpSplit::automatic) put(" split ", word(n.split));
   }
   void body(const Reduce& n) {

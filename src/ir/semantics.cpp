@@ -94,6 +94,10 @@ bool gemm_takes(DType operand, DType sum) {
   return sum == DType::f32 || sum == DType::f16 || sum == DType::bf16;
 }
 
+bool gemm_metadata_takes(DType metadata) { return metadata == DType::uint8 || metadata == DType::uint16 || metadata == DType::uint32; }
+
+int64_t gemm_metadata_columns(DType metadata, int64_t k) { return (k + dtype_bits(metadata) - 1) / dtype_bits(metadata); }
+
 DType reduce_accumulator(DType dst) {
   if (dtype_is_float(dst) && dtype_bits(dst) <= 16) return DType::f32;
   return dtype_computes(dst) ? dst : DType::int32;

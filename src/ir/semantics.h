@@ -18,6 +18,12 @@ DType gemm_operand_dtype(const Program& program, const Gemm& gemm);
 // in int32 or int64.
 bool gemm_takes(DType operand, DType sum);
 
+// Sparse products: of each four elements along k, a has two. An element of metadata speaks of as many elements of k as it has
+// bits, low bits first: four bits for each four, the place of the first kept element in the low two, that of the second above.
+// Places ascend; where both are one, the second element stands there.
+bool gemm_metadata_takes(DType metadata);  // uint8, uint16 or uint32
+int64_t gemm_metadata_columns(DType metadata, int64_t k);
+
 // The dtype in which a reduction into `dst` accumulates: f32 for floats of 16 bits and less, int32 for 4-bit integers, else
 // dst's own.
 DType reduce_accumulator(DType dst);

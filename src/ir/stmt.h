@@ -59,13 +59,17 @@ struct Fill {
 enum class WarpSplit : uint8_t { automatic, rows, columns, square };
 
 // c = a * b + (accumulate ? c : 0). a is [m, k] ([k, m] when trans_a), b is [k, n] ([n, k] when trans_b), c is [m, n];
-// leading dims of extent 1 are dropped.
+// leading dims of extent 1 are dropped. Sparse: a is [m, k / 2], two elements of each four along k, and metadata says which
+// (semantics.h); the others are 0.
 struct Gemm {
   Region a, b, c;
   bool trans_a = false, trans_b = false;
   Expr accumulate;  // bool, uniform
   WarpSplit split = WarpSplit::automatic;
   bool tf32 = false;  // f32 operands are rounded to tf32
+  Region metadata{};  // kNoBuffer: a is dense
+
+  bool sparse() const { return metadata.buffer != kNoBuffer; }
 };
 
 enum class ReduceOp : uint8_t { sum, prod, max, min, max_nan, min_nan, absmax, abssum, bit_and, bit_or, bit_xor };

@@ -109,6 +109,7 @@ class Verifier {
   bool check(const Group& n);
   bool copy_options(const Copy& n);
   bool gemm_types(const Gemm& n);
+  bool gemm_metadata(const Gemm& n, int64_t m, int64_t k);
   bool injective(const Access& a);
   void note_loop_writes(const Block& body);
 

@@ -171,6 +171,8 @@ bool Verifier::check(const Gemm& n) {
     size[i][sides[i].swap] = r.extents[rank - 2];
     size[i][!sides[i].swap] = r.extents[rank - 1];
   }
+  if (n.sparse() && !gemm_metadata(n, size[0][0], size[1][0])) return false;
+  if (n.sparse()) size[0][1] *= 2;
   if (size[0][0] != size[2][0] || size[1][1] != size[2][1] || size[0][1] != size[1][0])
     return fail(
         fmt::format("gemm of {} [{}, {}] by {} [{}, {}] into {} [{}, {}]: [m, k] by [k, n] gives [m, n]; is a "
@@ -185,6 +187,25 @@ bool Verifier::check(const Gemm& n) {
   // A condition that is not constant may be false the first time.
   if (n.accumulate->is_constant() && !overwrites && !reads(n.c.buffer)) return false;
   return writes(n.c.buffer);
+}
+
+bool Verifier::gemm_metadata(const Gemm& n, int64_t m, int64_t k) {
+  if (!region(n.metadata, "metadata of gemm") || !scope_is(n.metadata.buffer, {Scope::shared, Scope::fragment}, "metadata of gemm")) return false;
+  if (n.trans_a) return fail(fmt::format("gemm of {}, which is sparse and transposed; keep its rows along k", name(n.a.buffer)));
+  if (k % 4 != 0) return fail(fmt::format("sparse gemm over {} elements of k, which come in fours", k));
+  const DType dtype = p_.buffers[n.metadata.buffer].dtype;
+  if (!gemm_metadata_takes(dtype))
+    return fail(fmt::format("metadata of gemm is {}, which is {}; it is uint8, uint16 or uint32", name(n.metadata.buffer), dtype_text(dtype)));
+  const std::vector<int64_t>& extents = n.metadata.extents;
+  const size_t rank = extents.size();
+  bool fits = rank >= 2 && extents[rank - 2] == m && extents[rank - 1] == gemm_metadata_columns(dtype, k);
+  for (size_t d = 0; d + 2 < rank; ++d) fits &= extents[d] == 1;
+  if (!fits)
+    return fail(fmt::format("metadata of gemm is {} {}; of {} rows and {} of k it is [{}, {}]", name(n.metadata.buffer), shape_text(extents), m, k, m,
+                            gemm_metadata_columns(dtype, k)));
+  if (storage_of(p_, n.metadata.buffer) == storage_of(p_, n.c.buffer))
+    return fail(fmt::format("gemm writes {}, which is its metadata; use another tile", name(n.c.buffer)));
+  return reads(n.metadata.buffer);
 }
 
 bool Verifier::gemm_types(const Gemm& n) {

@@ -18,11 +18,14 @@ struct Row {
   int64_t m, n, k;
   DType a, b, c;
   std::string_view a_text, b_text, c_text;
+  bool sparse = false;
 };
 
 constexpr Row kRows[] = {
 #define TILERT_ATOM(name, scope, feature, m, n, k, a, b, c, a_text, b_text, c_text) \
   {name, AtomScope::scope, Feature::feature, m, n, k, DType::a, DType::b, DType::c, a_text, b_text, c_text},
+#define TILERT_SPARSE_ATOM(name, scope, feature, m, n, k, a, b, c, a_text, b_text, c_text) \
+  {name, AtomScope::scope, Feature::feature, m, n, k, DType::a, DType::b, DType::c, a_text, b_text, c_text, true},
 #include "layout/atoms.def"
 };
 
@@ -36,7 +39,7 @@ std::vector<Atom> make_atoms() {
   std::vector<Atom> list;
   for (const Row& row : kRows) {
     list.push_back({row.name, row.scope, row.feature, row.m, row.n, row.k, row.a, row.b, row.c, digits_of(row.a_text, "mk"),
-                    digits_of(row.b_text, "kn"), digits_of(row.c_text, "mn")});
+                    digits_of(row.b_text, "kn"), digits_of(row.c_text, "mn"), row.sparse});
   }
   return list;
 }
@@ -73,10 +76,10 @@ const Atom* find_atom(std::string_view name) {
   return found == atoms().end() ? nullptr : &*found;
 }
 
-std::vector<const Atom*> atoms_for(const Target& target, DType a, DType b, DType c) {
+std::vector<const Atom*> atoms_for(const Target& target, DType a, DType b, DType c, bool sparse) {
   std::vector<const Atom*> found;
   for (const Atom& atom : atoms()) {
-    if (target.has(atom.feature) && atom.a == a && atom.b == b && atom.c == c) found.push_back(&atom);
+    if (target.has(atom.feature) && atom.a == a && atom.b == b && atom.c == c && atom.sparse == sparse) found.push_back(&atom);
   }
   std::ranges::stable_sort(found, [](const Atom* x, const Atom* y) {
     return std::pair(x->is_wgmma(), x->k) > std::pair(y->is_wgmma(), y->k);

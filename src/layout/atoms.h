@@ -20,9 +20,12 @@ struct Atom {
   Feature feature = Feature::mma_f16;
   int64_t m = 0, n = 0, k = 0;  // n 0: any width that wgmma_n_is_legal accepts
   DType a = DType::none, b = DType::none, c = DType::none;
-  std::vector<Digit> a_digits, b_digits;  // dims (m, k) and (k, n); empty where the operand cannot be in registers
+  std::vector<Digit> a_digits, b_digits;  // dims (m, a_k()) and (k, n); empty where the operand cannot be in registers
   std::vector<Digit> c_template;          // dims (m, n); a digit of extent 0 stands for n / 8
 
+  bool sparse = false;  // a has k / 2 columns (ir/semantics.h)
+
+  int64_t a_k() const { return sparse ? k / 2 : k; }
   bool a_in_registers() const { return !a_digits.empty(); }
   bool b_in_registers() const { return !b_digits.empty(); }
   // The accumulator's digits, dims (m, n), for an instruction `width` columns wide (ignored where n is fixed).
@@ -36,7 +39,7 @@ struct Atom {
 const std::vector<Atom>& atoms();
 const Atom* find_atom(std::string_view name);
 // The atoms that `target` has for these dtypes, best first (wgmma, then larger k).
-std::vector<const Atom*> atoms_for(const Target& target, DType a, DType b, DType c);
+std::vector<const Atom*> atoms_for(const Target& target, DType a, DType b, DType c, bool sparse = false);
 
 // Widths that one wgmma can have: multiples of 8 up to 256; for int8 8, 16, 24, 32, then multiples of 16.
 bool wgmma_n_is_legal(const Atom& atom, int64_t n);

@@ -58,9 +58,9 @@ FragmentMap accumulator_map(const Atom& atom, int64_t m, int64_t n, WarpGrid gri
 
 FragmentMap a_operand_map(const Atom& atom, int64_t m, int64_t k, WarpGrid grid) {
   const AtomCounts counts = atom_counts(atom, m, 1, k, grid);
-  const Axis along_m{0, atom.m, counts.m, grid.m}, along_k{1, atom.k, counts.k, grid.k};
+  const Axis along_m{0, atom.m, counts.m, grid.m}, along_k{1, atom.a_k(), counts.k, grid.k};
   const Axis along_n{kReplicated, 0, 0, grid.n};
-  return over_grid(atom, {m, k}, atom.a_digits, {along_k, along_m}, {along_m, along_n, along_k});
+  return over_grid(atom, {m, atom.sparse ? k / 2 : k}, atom.a_digits, {along_k, along_m}, {along_m, along_n, along_k});
 }
 
 FragmentMap b_operand_map(const Atom& atom, int64_t k, int64_t n, WarpGrid grid) {

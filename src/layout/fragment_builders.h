@@ -36,7 +36,7 @@ struct WarpGrid {
 // atoms along N, then along M: register = atom_register + atom.c_registers * (in + atoms_n * im).
 // For wgmma one instruction spans the group's columns, in pieces of `atom_n` (from wgmma_n), which must divide them.
 FragmentMap accumulator_map(const Atom& atom, int64_t m, int64_t n, WarpGrid grid);
-// Operands in registers: a [m, k], b [k, n]. Register order: the atom's registers, then atoms along K, then along M or N.
+// Operands in registers: a [m, k] ([m, k / 2] of a sparse atom), b [k, n]. Register order: the atom's registers, then atoms along K, then along M or N.
 // The groups that share an operand hold copies of it.
 FragmentMap a_operand_map(const Atom& atom, int64_t m, int64_t k, WarpGrid grid);
 FragmentMap b_operand_map(const Atom& atom, int64_t k, int64_t n, WarpGrid grid);

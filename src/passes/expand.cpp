@@ -1,4 +1,4 @@
-// Folds, scans and picks as loops.
+// Folds, scans and picks as loops. Sorts are in expand_sort.cpp, sparse products in expand_sparse.cpp.
 #include "passes/expand.h"
 
 #include <algorithm>
@@ -217,6 +217,10 @@ Result<Module> expand(Module module, const PassContext& context) {
                                  [&](const Scan& n) { return expansion.scan(n), expansion.take(); },
                                  [&](const Pick& n) { return expansion.pick(n), expansion.take(); },
                                  [&](const Sort& n) { return expansion.sort(n), expansion.take(); },
+                                 [&](const Gemm& n) {
+                                   if (!n.sparse() || takes_sparse(context.target, module.program, n)) return Block{s};
+                                   return expansion.sparse_product(n), expansion.take();
+                                 },
                                  [&](const auto&) { return Block{s}; }},
                         s->node);
     });

@@ -10,6 +10,9 @@
 
 namespace tilert::passes {
 
+// Whether products of warps on the target take the sparse one as it is.
+bool takes_sparse(const Target& target, const ir::Program& program, const ir::Gemm& n);
+
 class Expansion {
  public:
   // `threads`: about how many run a block; 1 on CPUs.
@@ -20,6 +23,7 @@ class Expansion {
   void scan(const ir::Scan& n);
   void pick(const ir::Pick& n);
   void sort(const ir::Sort& n);
+  void sparse_product(const ir::Gemm& n);
 
   ir::Block take() { return std::move(blocks_.front()); }
 

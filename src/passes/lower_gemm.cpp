@@ -5,6 +5,7 @@
 #include "layout/fragment_builders.h"
 #include "passes/element_wise.h"
 #include "passes/layouts.h"
+#include "passes/lower_sparse.h"
 #include "passes/select.h"
 
 namespace tilert::passes {
@@ -184,7 +185,7 @@ class GemmLowering {
     counts_ = atom_counts(atom, plan_.m, plan_.n, plan_.k, grid);
     BufferId a_elements = kNoBuffer, b_elements = kNoBuffer;
     if (!plan_.a_ldmatrix) {
-      TILERT_ASSIGN(a_elements, load_operand(a_, atom.a, a_operand_map(atom, plan_.m, plan_.k, grid), plan_.m, plan_.k));
+      TILERT_ASSIGN(a_elements, load_operand(a_, atom.a, a_operand_map(atom, plan_.m, plan_.k, grid), plan_.m, atom.sparse ? plan_.k / 2 : plan_.k));
     }
     if (!plan_.b_ldmatrix) {
       TILERT_ASSIGN(b_elements, load_operand(b_, atom.b, b_operand_map(atom, plan_.k, plan_.n, grid), plan_.k, plan_.n));
@@ -193,13 +194,16 @@ class GemmLowering {
       multiply_wide(a_elements, b_elements);
       return {};
     }
+    const Matrix metadata = atom.sparse ? readable({gemm_.metadata, false}) : Matrix{};
     low_.group(low_.comment("product"), [&] {
-      const BufferId a = low_.registers(DType::uint32, counts_.m * 4, "a"), b = low_.registers(DType::uint32, counts_.n * 2, "b");
+      const BufferId a = low_.registers(DType::uint32, counts_.m * 4, "a"), b = low_.registers(DType::uint32, counts_.n * b_words(), "b");
+      if (atom.sparse) metadata_ = low_.registers(DType::uint32, counts_.m, "metadata");
       low_.unrolled(counts_.k, [&](Expr kk) {
+        if (atom.sparse) load_metadata(metadata, kk);
         if (plan_.a_ldmatrix) load_a(a, kk);
         else pack(a, a_elements, kk, counts_.m, 4, atom.a_registers());
         if (plan_.b_ldmatrix) load_b(b, kk);
-        else pack(b, b_elements, kk, counts_.n, 2, atom.b_registers());
+        else pack(b, b_elements, kk, counts_.n, b_words(), atom.b_registers());
         multiply(a, b);
       });
     });
@@ -234,6 +238,18 @@ class GemmLowering {
     });
   }
 
+  int64_t b_words() const { return plan_.atom->sparse ? 4 : 2; }  // 32-bit registers of an instruction's B
+
+  void load_metadata(const Matrix& metadata, Expr kk) {
+    const Expr base = first_row(counts_.m * plan_.atom->m);
+    const auto element_at = [&](Expr row, Expr column) { return low_.read(element(metadata, row, column), "places"); };
+    const SparsePlaces places{metadata.region, element_at, plan_.m, plan_.k};
+    low_.unrolled(counts_.m, [&](Expr im) {
+      const Expr row = arith::add(low_.arena(), base, arith::mul(low_.arena(), im, plan_.atom->m));
+      low_.store({metadata_, {im}}, sparse_metadata(low_, *plan_.atom, places, row, kk, lane()));
+    });
+  }
+
   // Of this warp, in the tile.
   Expr first_row(int64_t rows) {
     return low_.let_preamble(arith::mul(low_.arena(), arith::mod(low_.arena(), warp(), plan_.warps_m), rows), "row");
@@ -248,8 +264,10 @@ class GemmLowering {
     low_.unrolled(counts_.m, [&](Expr im) {
       low_.unrolled(counts_.n, [&](Expr in) {
         const Expr c = arith::mul(arena, arith::add(arena, in, arith::mul(arena, im, counts_.n)), 4);
-        low_.call(primitive, {registers_arg(c_registers_, c, 4), registers_arg(a, arith::mul(arena, im, 4), 4),
-                              registers_arg(b, arith::mul(arena, in, 2), 2)});
+        std::vector<CallArg> args{registers_arg(c_registers_, c, 4), registers_arg(a, arith::mul(arena, im, 4), 4),
+                                  registers_arg(b, arith::mul(arena, in, b_words()), b_words())};
+        if (plan_.atom->sparse) args.push_back(value_arg(low_.read({metadata_, {im}}, "metadata")));
+        low_.call(primitive, std::move(args));
       });
     });
   }
@@ -274,7 +292,7 @@ class GemmLowering {
     const Expr high = low_.let_preamble(arith::floordiv(arena, lane(), 16), "high");
     low_.unrolled(counts_.m, [&](Expr im) {
       const Expr block = arith::add(arena, base, arith::mul(arena, im, plan_.atom->m));
-      const Expr k0 = arith::mul(arena, kk, plan_.atom->k);
+      const Expr k0 = arith::mul(arena, kk, plan_.atom->a_k());
       Expr row, k;
       if (!a_.transposed) {
         row = arith::add(arena, block, arith::mod(arena, lane(), 16));
@@ -289,6 +307,7 @@ class GemmLowering {
   }
 
   void load_b(BufferId to, Expr kk) {
+    if (plan_.atom->sparse) return low_.unrolled(counts_.n, [&](Expr in) { load_deep_columns(to, kk, in); });
     const int64_t pairs = counts_.n / 2;
     low_.unrolled(pairs, [&](Expr p) { load_b_columns(to, kk, arith::mul(low_.arena(), p, 2), true); });
     if (counts_.n % 2) load_b_columns(to, kk, low_.index(counts_.n - 1), false);
@@ -316,12 +335,27 @@ class GemmLowering {
                           address_arg(low_.shared_access(b_.region.buffer, b_.at(arena, k, column)))});
   }
 
+  // Of a sparse product, which is twice as deep: one matrix after the other along K.
+  void load_deep_columns(BufferId to, Expr kk, Expr in) {
+    Arena& arena = low_.arena();
+    const Expr block = arith::add(arena, first_column(counts_.n * plan_.atom->n), arith::mul(arena, in, plan_.atom->n));
+    Expr column = block, k = arith::mul(arena, kk, plan_.atom->k);
+    if (b_.transposed) {
+      column = arith::add(arena, block, arith::mod(arena, lane(), 8));
+      k = arith::add(arena, k, arith::mul(arena, arith::floordiv(arena, lane(), 8), 16 / dtype_bytes(plan_.atom->b)));
+    } else {
+      k = arith::add(arena, k, lane());
+    }
+    low_.call(b_.transposed ? Primitive::ldmatrix_x4 : Primitive::ldmatrix_x4_trans,
+              {registers_arg(to, arith::mul(arena, in, 4), 4), address_arg(low_.shared_access(b_.region.buffer, b_.at(arena, k, column)))});
+  }
+
   Lower& low_;
   const Gemm& gemm_;
   const GemmPlan& plan_;
   Matrix a_, b_, c_;
   AtomCounts counts_;
-  BufferId c_registers_ = kNoBuffer;
+  BufferId c_registers_ = kNoBuffer, metadata_ = kNoBuffer;
   std::map<BufferId, BufferId> spilled_;
 };
 

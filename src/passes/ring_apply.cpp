@@ -208,7 +208,7 @@ class RingRewriter {
     return rewrite_block(body, [&](const StmtPtr& s) -> Block {
       Stmt copy = *s;
       std::visit(Overload{[&](Copy& c) { region(c.src); region(c.dst); }, [&](Fill& f) { region(f.dst); },
-                          [&](Gemm& g) { region(g.a); region(g.b); region(g.c); },
+                          [&](Gemm& g) { region(g.a); region(g.b); region(g.c); region(g.metadata); },
                           [&](Reduce& r) {
                             if (staged(r.src.buffer)) ++r.dim;
                             region(r.src);

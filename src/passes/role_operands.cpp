@@ -58,6 +58,7 @@ int RolePlanner::consumers_for(const GemmPlan& plan) const {
 std::string RolePlanner::take_product(const Stmt& s, const Gemm& g) {
   const Buffer &a = program_.buffer(g.a.buffer), &b = program_.buffer(g.b.buffer), &c = program_.buffer(g.c.buffer);
   if (!filled_.count(g.a.buffer) || !filled_.count(g.b.buffer)) return "an operand is not a tile that the loop copies";
+  if (g.sparse()) return "its product is sparse";
   if (c.scope != Scope::fragment || !is_whole(program_, g.a) || !is_whole(program_, g.b) || !is_whole(program_, g.c)) return "it takes a part of a tile";
   GemmPlan plan = plan_.gemms.at(s.ordinal);
   plan.atom = warpgroup_atom(g);

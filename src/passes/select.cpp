@@ -145,14 +145,16 @@ Result<GemmPlan> plan_gemm(const Program& program, const Kernel& kernel, const P
   const auto [m, n] = matrix_extents(gemm.c);
   plan.m = m;
   plan.n = n;
-  plan.k = gemm.trans_a ? a0 : a1;
+  plan.k = gemm.trans_a ? a0 : gemm.sparse() ? 2 * a1 : a1;
   const DType operand = operand_dtype(program, gemm), result = program.buffer(gemm.c.buffer).dtype;
-  for (const Atom* atom : atoms_for(context.target, operand, operand, result)) {
+  for (const Atom* atom : atoms_for(context.target, operand, operand, result, gemm.sparse())) {
     if (atom->is_wgmma() || !primitive_from_name(mma_primitive(*atom)) || threads % 32 != 0) continue;
     plan.path = GemmPlan::Path::mma;
     plan.atom = atom;
     break;
   }
+  if (plan.path == GemmPlan::Path::fma && gemm.sparse())
+    return make_error(Code::kInternal, "operation {}: a sparse product that no instruction takes is left", product.stmt->ordinal);
   if (plan.path == GemmPlan::Path::fma) {
     plan.reason = fmt::format("{} has no matrix instruction of {} into {}", context.target.text, dtype_text(operand), dtype_text(result));
     return plan;

@@ -1,4 +1,4 @@
-// Cases 80 to 83: the programs of tilert/kernels/gemm.hpp: dense products with epilogues, of experts, of few rows, with scales.
+// Cases 80 to 84: the programs of tilert/kernels/gemm.hpp: dense products with epilogues, of experts, of few rows, with scales, sparse.
 // Their choices are small tiles, so that small products have several; what the cost model chooses is tested in tests/kernels.
 #include <algorithm>
 #include <cmath>
@@ -222,6 +222,39 @@ Scenario scaled(const Values& v) {
   return s;
 }
 
+// 84. Sparse weights, made of dense ones; on warps and in kernels with roles, for whose rings K 400 does not start on 16 bytes.
+Scenario sparse(const Values& v) {
+  tl::Product p;
+  p.a = p.b = v.dtype(), p.c = tl::bf16;
+  p.trans_b = true, p.tf32 = v.dtype() == tl::f32;
+  p.n = 136, p.k = v["K"];
+  Scenario s;
+  s.programs.push_back(kernels::try_sparse_gemm(p, tiles(v["roles"] ? TILERT_PATH_WARPGROUP : TILERT_PATH_WARP, 32, v["tile_n"], 64, false, 4), kernels::silu()));
+  std::vector<float> dense(static_cast<size_t>(p.n * p.k)), kept(dense.size() / 2);
+  std::vector<uint16_t> places(static_cast<size_t>(p.n * kernels::sparse_words(p.k)));
+  const Reals values = whole(dense.size(), 0, 3, 2);  // where the kept elements of each half of four stand, and their signs
+  for (size_t q = 0; q < dense.size(); q += 4)
+    for (size_t half = 0; half < 2; ++half) {
+      const auto e = p.tf32 ? 2 * half + static_cast<size_t>(values[q + half]) % 2 : half + static_cast<size_t>(values[q]) % 3;
+      dense[q + e] = static_cast<float>(values[q + 2 + half]) - 1;
+    }
+  const bool fits = kernels::compress_sparse(dense.data(), p.n, p.k, p.k, kept.data(), places.data(), p.tf32);
+  if (!fits) s.programs[0] = tl::Error(TILERT_INTERNAL, std::string("weights that were made sparse are not"));
+  for (const int64_t m : {70, 1, 32}) {
+    const Matrix a = matrix(p.a, m, p.k, false, 0, 1);
+    Reals want(static_cast<size_t>(m * p.n)), sizes(want.size());
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < p.n; ++j) {
+        Real value = 0;
+        for (int64_t e = 0; e < p.k; ++e) value += a.at(i, e) * dense[static_cast<size_t>(j * p.k + e)];
+        want[static_cast<size_t>(i * p.n + j)] = value / (1 + std::exp(-value)), sizes[static_cast<size_t>(i * p.n + j)] = std::fabs(value) + 1;
+      }
+    s.launch({m}).input(p.a, a.data).input(p.b, Reals(kept.begin(), kept.end())).input(tl::u16, Reals(places.begin(), places.end()))
+        .output(p.c, nearly(p.c, want, sizes, 4)).max_blocks = m > 64 ? 2 : 0;
+  }
+  return s;
+}
+
 int64_t id(tl::DType d) { return static_cast<int64_t>(d); }
 
 }  // namespace
@@ -245,6 +278,8 @@ void add_kernel_cases(std::vector<Case>& to) {
                 few_rows});
   to.push_back({"83", "products_with_scales_of_blocks",
                 {dtypes({tl::e4m3, tl::e5m2, tl::bf16}), {"roles", {0, 1}}, {"tile_n", {64, 192}}, {"K", {256, 200}}, {"dynamic", {0, 1}}}, scaled});
+  to.push_back({"84", "products_with_sparse_weights",
+                {dtypes({tl::bf16, tl::f16, tl::e4m3, tl::f32}), {"roles", {0, 1}}, {"tile_n", {64, 128}}, {"K", {384, 400, 1024}}}, sparse});
 }
 
 }  // namespace tilert::conformance

@@ -176,6 +176,8 @@ class Calls {
     o.flags = static_cast<uint32_t>(code(8));
     o.warp_split = code(4);
     if (in_.below(4) == 0) o.accumulate = expr();
+    Place places;
+    if (o.flags == 1 && o.warp_split == 1) fill_place(places, false), o.metadata = &places.region;
     tilert_builder_gemm(b_, &a.region, &b.region, &c.region, sized(o));
   }
   void reduce() {

@@ -226,13 +226,13 @@ void EveryCall::transpose() {
 // ---- products and operations along a dim ----
 
 void EveryCall::gemm() {
-  const bool trans_a = in_.below(4) == 0, trans_b = in_.below(2), integers = in_.below(3) == 0;
+  const bool trans_a = in_.below(4) == 0, trans_b = in_.below(2), integers = in_.below(3) == 0, sparse = integers && trans_b && !trans_a;
   const uint32_t m = 16, n = 8 << in_.below(3), k = 16;
   const tilert_dtype of = integers ? TILERT_INT8 : in_.below(2) ? TILERT_F16 : TILERT_F32;
   const auto operand = [&](Shape shape) {
     return fresh([&](const Stored& s) { return s.is_tile() && s.shape == shape && s.dtype == of; }, TILERT_SHARED, of, shape);
   };
-  const Stored x = operand(trans_a ? Shape{k, m} : Shape{m, k}), y = operand(trans_b ? Shape{n, k} : Shape{k, n});
+  const Stored x = operand(trans_a ? Shape{k, m} : Shape{m, sparse ? k / 2 : k}), y = operand(trans_b ? Shape{n, k} : Shape{k, n});
   const tilert_dtype sum = integers ? TILERT_INT32 : TILERT_F32;
   const Stored z = fresh([&](const Stored& s) { return s.scope == TILERT_FRAGMENT && s.shape == Shape{m, n} && s.dtype == sum; }, TILERT_FRAGMENT, sum, {m, n});
   tilert_gemm_options o{};
@@ -240,8 +240,14 @@ void EveryCall::gemm() {
   if (of == TILERT_F32 && in_.below(3) == 0) o.flags |= TILERT_GEMM_TF32;
   o.warp_split = in_.below(3) ? 0 : code(TILERT_SPLIT_AUTO, TILERT_SPLIT_SQUARE);
   if (!(o.flags & TILERT_GEMM_OVERWRITE) && in_.below(4) == 0) o.accumulate = value(TILERT_BOOL);
-  Place a, b, c;
+  Place a, b, c, e;
   region(a, x, x.shape), region(b, y, y.shape), region(c, z, z.shape);
+  if (sparse) {
+    const Shape places{m, k / 16};
+    const Stored w = fresh([&](const Stored& s) { return s.is_tile() && s.shape == places && s.dtype == TILERT_UINT16; }, TILERT_SHARED, TILERT_UINT16, places);
+    region(e, w, w.shape);
+    o.metadata = &e.region;
+  }
   TILERT_CALL(tilert_builder_gemm, b_, &a.region, &b.region, &c.region, sized(o));
 }
 

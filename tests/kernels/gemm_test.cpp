@@ -274,6 +274,69 @@ TEST(Plan, ARowHasTheSameBitsForEveryNumberOfRowsOnACpu) {
   }
 }
 
+TEST(Sparse, WeightsKeepWhatTheyHadWhereItStood) {
+  const std::vector<std::vector<float>> rows = {{0, 0, 0, 0}, {1, 0, 0, 0}, {0, 0, 0, 2}, {0, 3, 4, 0}, {5, 0, 0, 6}, {0, 0, 7, 0}, {0, 8, 0, 9}};
+  for (const bool halves : {false, true})
+    for (const auto& row : rows) {
+      float kept[2], back[4] = {};
+      uint16_t places[1];
+      ASSERT_TRUE(kernels::compress_sparse(row.data(), 1, 4, 4, kept, places, halves));
+      const int first = places[0] & 3, second = places[0] >> 2 & 3;
+      EXPECT_LT(first, second);
+      EXPECT_EQ(places[0] >> 4, 0);
+      if (halves) EXPECT_EQ(first / 2 + 2 * (second / 2), 2);
+      back[first] = kept[0], back[second] = kept[1];
+      EXPECT_EQ(std::vector<float>(back, back + 4), row);
+    }
+}
+
+TEST(Sparse, RowsLieAsFarApartAsTheySay) {
+  uint16_t dense[2 * 40] = {}, kept[2 * 18], places[2 * 3];
+  dense[16] = 1, dense[33] = 2, dense[40 + 35] = 3, dense[36] = 99;
+  ASSERT_TRUE(kernels::compress_sparse(dense, 2, 36, 40, kept, places));
+  EXPECT_EQ(places[1] & 15, 12);
+  EXPECT_EQ(places[2] & 15, 13);
+  EXPECT_EQ(places[5] & 15, 14);
+  EXPECT_EQ(kept[8], 1);
+  EXPECT_EQ(kept[16], 2);
+  EXPECT_EQ(kept[18 + 17], 3);
+}
+
+TEST(Sparse, WeightsThatAreDenseAreNotTaken) {
+  float kept[2];
+  uint16_t places[1];
+  const float three[] = {1, 2, 0, 3}, pair[] = {1, 2, 0, 0};
+  EXPECT_FALSE(kernels::compress_sparse(three, 1, 4, 4, kept, places));
+  EXPECT_TRUE(kernels::compress_sparse(pair, 1, 4, 4, kept, places));
+  EXPECT_FALSE(kernels::compress_sparse(pair, 1, 4, 4, kept, places, true));
+}
+
+TEST(Sparse, MatrixInstructionsTakeTheWeightsWhereThereAreSuch) {
+  tl::Product p = served(4096, 4096);
+  p.m = 256;
+  tl::ProductChoice c = kernels::choose(p).value();
+  c.path = TILERT_PATH_WARP, c.threads = 128, c.tile_m = c.tile_n = c.tile_k = 64, c.stages = 2;
+  const auto instruction = [&](const char* target) { return configuration(*kernels::try_sparse_gemm(p, c), target)["products"][0]["instruction"]; };
+  EXPECT_EQ(instruction("sm_80"), "mma_sp_m16n8k32_bf16");
+  EXPECT_EQ(instruction("sm_75"), "fma");  // it has none of bf16
+  p.a = p.b = tl::f16;
+  EXPECT_EQ(instruction("sm_75"), "mma_m16n8k16_f16_by_8");
+}
+
+TEST(Sparse, WhatItDoesNotTakeIsRefusedByName) {
+  tl::Product p = served(64, 64);
+  tl::ProductChoice c = kernels::choose(p).value();
+  EXPECT_TRUE(kernels::try_sparse_gemm(p, c));
+  p.k = 62;
+  EXPECT_EQ(kernels::try_sparse_gemm(p, c).error().status(), TILERT_INVALID_ARGUMENT);
+  p.k = 0;
+  EXPECT_EQ(kernels::try_sparse_gemm(p, c).error().status(), TILERT_INVALID_ARGUMENT);
+  p.k = 64, p.trans_b = false;
+  EXPECT_EQ(kernels::try_sparse_gemm(p, c).error().status(), TILERT_UNSUPPORTED);
+  p.trans_b = true, c.path = TILERT_PATH_VECTOR;
+  EXPECT_EQ(kernels::try_sparse_gemm(p, c).error().status(), TILERT_INVALID_ARGUMENT);
+}
+
 TEST(Plan, OneKernelServesACpu) {
   tl::Machine cpu;
   cpu.target = "cpu";

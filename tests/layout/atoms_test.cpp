@@ -40,6 +40,10 @@ Pair b_16x8_8bit(int64_t lane, int64_t i) { return {lane % 4 * 4 + i, lane >> 2}
 Pair a_8x16_8bit(int64_t lane, int64_t i) { return {lane >> 2, lane % 4 * 4 + i}; }
 Pair a_8x4_64bit(int64_t lane, int64_t) { return {lane >> 2, lane % 4}; }
 Pair b_4x8_64bit(int64_t lane, int64_t) { return {lane % 4, lane >> 2}; }
+// 'Matrix fragments for sparse mma': A as the dense one of half the depth, B as two of them along K.
+Pair b_32x8_16bit(int64_t lane, int64_t i) { return {lane % 4 * 2 + (i & 1) + i / 2 * 8, lane >> 2}; }
+Pair b_16x8_tf32(int64_t lane, int64_t i) { return {lane % 4 + i * 4, lane >> 2}; }
+Pair b_64x8_8bit(int64_t lane, int64_t i) { return {lane % 4 * 4 + (i & 3) + i / 4 * 16, lane >> 2}; }
 Pair c_16x8(int64_t lane, int64_t i) { return {i < 2 ? lane >> 2 : (lane >> 2) + 8, lane % 4 * 2 + (i & 1)}; }
 Pair c_8x8(int64_t lane, int64_t i) { return {lane >> 2, lane % 4 * 2 + i}; }
 
@@ -59,6 +63,10 @@ const Expected kExpected[] = {
     {"mma_m16n8k32_s8_by_16", a_16x32_8bit, b_32x8_8bit, c_16x8, 16, 8, 4},
     {"mma_m16n8k16_s8", a_16x16_8bit, b_16x8_8bit, c_16x8, 8, 4, 4},
     {"mma_m8n8k4_f64", a_8x4_64bit, b_4x8_64bit, c_8x8, 1, 1, 2},
+    {"mma_sp_m16n8k32_f16", a_16x16_16bit, b_32x8_16bit, c_16x8, 8, 8, 4},
+    {"mma_sp_m16n8k32_bf16", a_16x16_16bit, b_32x8_16bit, c_16x8, 8, 8, 4},
+    {"mma_sp_m16n8k16_tf32", a_16x8_tf32, b_16x8_tf32, c_16x8, 4, 4, 4},
+    {"mma_sp_m16n8k64_s8", a_16x32_8bit, b_64x8_8bit, c_16x8, 16, 16, 4},
     {"mma_m8n8k16_s8", a_8x16_8bit, b_16x8_8bit, c_8x8, 4, 4, 2},
 };
 
@@ -79,7 +87,7 @@ TEST(Atoms, WarpProductsHaveTheLaneMapsOfThePtxIsa) {
   for (const Expected& expected : kExpected) {
     const Atom* atom = find_atom(expected.name);
     ASSERT_NE(atom, nullptr) << expected.name;
-    expect_formula(FragmentMap({atom->m, atom->k}, atom->a_digits), expected.a, expected.a_count);
+    expect_formula(FragmentMap({atom->m, atom->a_k()}, atom->a_digits), expected.a, expected.a_count);
     expect_formula(FragmentMap({atom->k, atom->n}, atom->b_digits), expected.b, expected.b_count);
     expect_formula(FragmentMap({atom->m, atom->n}, atom->c_digits()), expected.c, expected.c_count);
     EXPECT_EQ(atom->a_registers(), expected.a_count);
@@ -118,7 +126,7 @@ TEST(Atoms, WgmmaAccumulatorHasItsRowsAndColumnsForEveryLegalWidth) {
 
 TEST(Atoms, WgmmaOperandFromRegistersIsTheWarpOperandOfEachWarpsRows) {
   for (const Atom& atom : atoms()) {
-    if (!atom.is_wgmma()) continue;
+    if (!atom.is_wgmma() || atom.sparse) continue;  // of a sparse A from shared memory alone
     const Formula formula = atom.k == 16 ? a_16x16_16bit : atom.k == 8 ? a_16x8_tf32 : a_16x32_8bit;
     FragmentMap map({64, atom.k}, atom.a_digits);
     ASSERT_TRUE(map.is_valid());
@@ -162,6 +170,10 @@ TEST(Atoms, EachTargetGetsItsOwnBestFirst) {
   EXPECT_EQ(best("sm_90a", DType::bf16, DType::f32), "wgmma_m64k16_bf16");
   EXPECT_EQ(best("sm_100a", DType::bf16, DType::f32), "mma_m16n8k16_bf16");
   EXPECT_EQ(best("cpu:x86-64-v3", DType::f16, DType::f32), "none");
+  const auto sparse = [](const char* text, DType a, DType c) { return atoms_for(*parse_target(text), a, a, c, true); };
+  EXPECT_TRUE(sparse("sm_75", DType::f16, DType::f32).empty());
+  ASSERT_FALSE(sparse("sm_80", DType::f16, DType::f32).empty());
+  EXPECT_EQ(sparse("sm_80", DType::f16, DType::f32)[0]->name, "mma_sp_m16n8k32_f16");
 }
 
 }  // namespace

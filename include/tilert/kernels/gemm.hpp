@@ -8,7 +8,7 @@
 //   ... launch programs[plan.program_for(m)] with A, B, C, bias.
 //
 // Here: dense products. kernels/plan.hpp: plan_gemm. kernels/gemv.hpp: few rows. kernels/grouped_gemm.hpp: products of experts.
-// kernels/scaled_gemm.hpp: narrow floats with scales of blocks.
+// kernels/scaled_gemm.hpp: narrow floats with scales of blocks. kernels/sparse_gemm.hpp: weights of which half is there.
 // kernels/epilogue.hpp: what becomes of an element before it is stored.
 #ifndef TILERT_KERNELS_GEMM_HPP_
 #define TILERT_KERNELS_GEMM_HPP_
@@ -20,6 +20,7 @@
 #include "tilert/kernels/plan.hpp"
 #include "tilert/kernels/product.hpp"
 #include "tilert/kernels/scaled_gemm.hpp"
+#include "tilert/kernels/sparse_gemm.hpp"
 
 namespace tl::kernels {
 

@@ -44,6 +44,10 @@ enum {
 #define EMULATOR_MMA(name, k, a, b, accumulator) tlemu_##name,
 #include "emulator/cuda/matrix.def"
 };
+enum {
+#define EMULATOR_MMA_SP(name, k, a, b, accumulator) tlemu_sp_##name,
+#include "emulator/cuda/matrix.def"
+};
 
 // The operand type of a storage type; specialized where the storage types are known (text.cpp).
 template <class T>

@@ -8,7 +8,8 @@ namespace tilert::emulator {
 
 struct WarpRoom {
   // mma.sync: packed registers by place along K, then by row of A or column of B; the product.
-  alignas(64) uint32_t a[8][16], b[8][8];
+  alignas(64) uint32_t a[8][16], b[16][8];
+  uint32_t metadata[32];  // of a sparse A, by lane
   alignas(64) uint32_t d[16][8];
   // m8n8k4 on f64: A by row, B by column, each along K; the sums.
   alignas(64) double wide_a[8][4], wide_b[8][4], wide_d[8][8];

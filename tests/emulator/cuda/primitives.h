@@ -55,6 +55,8 @@ void tlemu_ldmatrix(uint32_t* r, const void* row, int count, int transposed, int
 void tlemu_stmatrix(void* row, const uint32_t* r, int count, int transposed, int line);
 // The row of matrix.def by name; d is read and written.
 void tlemu_mma(int shape, void* d, const uint32_t* a, const uint32_t* b, int line);
+// The same of a sparse A, whose metadata the lanes have.
+void tlemu_mma_sp(int shape, void* d, const uint32_t* a, const uint32_t* b, uint32_t metadata, int line);
 // m8n8k4 on f64: two sums a lane, an element of each operand.
 void tlemu_mma_f64(double* d, const double* a, const double* b, int line);
 

@@ -117,3 +117,23 @@ TL_DEV void tl_mma_m16n8k32_e4m3_e5m2(float (&d)[4], const tl_u32 (&a)[4], const
 TL_DEV void tl_mma_m16n8k32_e5m2_e4m3(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2], int line = __builtin_LINE()) {
   tlemu_mma(tlemu_m16n8k32_e5m2_e4m3, d, a, b, line);
 }
+
+//@ tl_mma_sp_m16n8k32_f16
+TL_DEV void tl_mma_sp_m16n8k32_f16(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], tl_u32 metadata, int line = __builtin_LINE()) {
+  tlemu_mma_sp(tlemu_sp_m16n8k32_f16, d, a, b, metadata, line);
+}
+
+//@ tl_mma_sp_m16n8k32_bf16
+TL_DEV void tl_mma_sp_m16n8k32_bf16(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], tl_u32 metadata, int line = __builtin_LINE()) {
+  tlemu_mma_sp(tlemu_sp_m16n8k32_bf16, d, a, b, metadata, line);
+}
+
+//@ tl_mma_sp_m16n8k16_tf32
+TL_DEV void tl_mma_sp_m16n8k16_tf32(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], tl_u32 metadata, int line = __builtin_LINE()) {
+  tlemu_mma_sp(tlemu_sp_m16n8k16_tf32, d, a, b, metadata, line);
+}
+
+//@ tl_mma_sp_m16n8k64_s8
+TL_DEV void tl_mma_sp_m16n8k64_s8(int (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], tl_u32 metadata, int line = __builtin_LINE()) {
+  tlemu_mma_sp(tlemu_sp_m16n8k64_s8, d, a, b, metadata, line);
+}

@@ -111,6 +111,42 @@ Case mma_case(const Row& row, Data data) {
   return out;
 }
 
+constexpr Row kSparse[] = {
+#define EMULATOR_MMA_SP(name, k, a, b, accumulator) {#name, k, Number::a, Number::b, accumulator},
+#include "emulator/cuda/matrix.def"
+};
+
+// A sparse A: its kept elements are filled as those of a dense one of half the depth. Each four bits of metadata say two places that
+// ascend, of tf32 one of two.
+Case sparse_case(const Row& row, Data data) {
+  Case out;
+  out.name = std::string("mma/sp_") + row.name + "_" + kData[static_cast<int>(data)];
+  out.per_thread = 4;
+  out.defined = row.integer ? Defined::bits : Defined::f32;
+  Random random(out.name);
+  out.input.resize(32 * 4 * 13);
+  out.output.resize(512, 0xff);
+  Row kept = row;
+  kept.k = row.k / 2;
+  fill_operand(kept, data, false, 4, out.input.data(), random);
+  fill_operand(row, data, true, 4, &out.input[512], random);
+  for (size_t i = 0; i < 128; ++i) {
+    const int value = data == Data::small || row.integer ? random.within(-100, 100) : 0;
+    put(out.input, 1024 + 4 * i, row.integer ? (data == Data::wild ? random.bits() : static_cast<uint32_t>(value)) : emulator::bits_of_float(static_cast<float>(value)));
+  }
+  for (size_t lane = 0; lane < 32; ++lane) {
+    static constexpr uint32_t kPairs[] = {4, 8, 9, 12, 13, 14};
+    uint32_t word = 0;
+    for (int i = 0; i < 8; ++i) word = word << 4 | (row.a == Number::tf32 ? kPairs[5 * random.within(0, 1)] : kPairs[random.within(0, 5)]);
+    put(out.input, 1536 + 4 * lane, word);
+  }
+  const std::string t = row.integer ? "int" : "float";
+  out.text = kernel(32, "  tl_u32 a[4];\n  tl_u32 b[4];\n  " + t + " d[4];\n  for (int i = 0; i < 4; i += 1) {\n    a[i] = in[tl_thread() * 4 + i];\n"
+                        "    b[i] = in[128 + tl_thread() * 4 + i];\n  }\n  tl_move<4>(d, reinterpret_cast<const " + t + "*>(in) + 256 + tl_thread() * 4);\n  tl_mma_sp_" +
+                            row.name + "(d, a, b, in[384 + tl_thread()]);\n  tl_move<4>(reinterpret_cast<" + t + "*>(out) + tl_thread() * 4, d);\n");
+  return out;
+}
+
 // m8n8k4 on f64: whole numbers; and operands whose products round, one in each sum.
 Case wide_case(bool whole) {
   Case out;
@@ -142,6 +178,8 @@ void add_matrix_cases(std::vector<Case>& out) {
     }
   for (const Row& row : kRows)
     for (Data data : {Data::small, Data::single, Data::wild}) out.push_back(mma_case(row, data));
+  for (const Row& row : kSparse)
+    for (Data data : {Data::small, Data::single, Data::wild}) out.push_back(sparse_case(row, data));
   for (bool whole : {true, false}) out.push_back(wide_case(whole));
 }
 
