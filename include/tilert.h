@@ -279,7 +279,8 @@ enum {
   TILERT_HINT_RASTER = 5, /* width of the groups of blocks that run together along the first grid dim: a group's blocks
                            * go down the second dim before the next group starts, so that they share what L2 holds */
   TILERT_HINT_ROLES = 6,  /* 0 auto, 1 off, 2 producer and consumers */
-  TILERT_HINT_CLUSTER = 7,
+  TILERT_HINT_CLUSTER = 7, /* blocks that share copies: neighbours along one dim of the grid whose tiles of one operand are the
+                            * same, each of which brings its part of them to all; kernels with roles, on sm_90a; 2 to 8 */
   TILERT_HINT_PDL = 8,       /* 1: may start before the grid in front of it has ended, for whose end it waits before it touches
                               * global memory; sm_90 on, not with grid_sync. Launched so with TILERT_ATTRIBUTE_PDL */
   TILERT_HINT_SPLIT_K = 9,   /* class B */
@@ -679,9 +680,11 @@ typedef struct tilert_copy_options {
   tilert_copy_prefer prefer;
   tilert_expr safe_value; /* a constant or literal; none: 0 */
   uint32_t eviction;      /* 0 default, 1 first, 2 last; others are refused */
-  uint32_t multicast;     /* refused by this version */
+  /* 1: one block of a cluster brings its part of the tile to all, where the kernel has the hint cluster; the cluster runs along
+   * the dim of the grid whose blocks make this same copy. With 0 everywhere: along y where they make some copy alike, else x. */
+  uint32_t multicast;
 } tilert_copy_options;
-enum { TILERT_COPY_MUST = 1 /* `prefer` not taken is an error that says why */ };
+enum { TILERT_COPY_MUST = 1 /* `prefer` or `multicast` not taken is an error that says why */ };
 TILERT_API tilert_status tilert_builder_copy(tilert_builder* builder, const tilert_region* source,
                                              const tilert_region* destination,
                                              const tilert_copy_options* options) TILERT_NOEXCEPT;

@@ -110,7 +110,7 @@ class Recommender:
 
 
 def variations(choice):
-    """The same tile with fewer stages, other consumers, a block for each tile. Not predicted."""
+    """The same tile with fewer stages, other consumers, a block for each tile, in clusters or without. Not predicted."""
     bare = {name: value for name, value in choice.items() if name not in ("bound", "predicted")}
     stages = choice["stages"]
     for fewer in sorted({stages - 1, (stages + 2) // 2, 4, 3} - {stages}, reverse=True):
@@ -119,6 +119,9 @@ def variations(choice):
     if choice["persistent"]:
         yield {**bare, "persistent": False}
     if choice["path"] == WARPGROUP:
+        for cluster in (1, 2, 4):
+            if cluster != choice["cluster"]:
+                yield {**bare, "cluster": cluster}
         rows = choice["n"] if choice["swapped"] else choice["m"]
         for consumers in (1, 2, 3):
             if rows % (64 * consumers) == 0 and consumers != choice["consumers"]:

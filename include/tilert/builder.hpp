@@ -147,7 +147,7 @@ class Builder : public detail::FunctionCalls {
     o.valid_count = valid.size();
     o.prefer = options.prefer_;
     if (options.has_safe) o.safe_value = options.safe_.in(raw_);
-    o.eviction = options.eviction_;
+    o.eviction = options.eviction_, o.multicast = options.multicast_;
     tilert_builder_copy(raw_, &from.region, &to.region, &o);
   }
   void fill(const Region& destination, const Expr& value, Here here = Here::at()) {

@@ -45,12 +45,13 @@ struct CopyOptions {
   Expr safe_;
   bool has_safe = false;
   tilert_copy_prefer prefer_ = TILERT_COPY_AUTO;
-  uint32_t flags_ = 0, eviction_ = 0;
+  uint32_t flags_ = 0, eviction_ = 0, multicast_ = 0;
   CopyOptions& valid(std::initializer_list<Expr> ends) { return valid_ = ends, *this; }
   CopyOptions& safe(const Expr& e) { return safe_ = e, has_safe = true, *this; }
   CopyOptions& prefer(tilert_copy_prefer p) { return prefer_ = p, *this; }
   CopyOptions& must() { return flags_ |= TILERT_COPY_MUST, *this; }
   CopyOptions& eviction(uint32_t e) { return eviction_ = e, *this; }
+  CopyOptions& multicast() { return multicast_ = 1, *this; }
 };
 
 // Orders of atomic operations and whom they reach: tl::acquire, tl::release.at(TILERT_ORDER_SYSTEM).

@@ -77,10 +77,12 @@ Status Builder::copy_options(const tilert_copy_options& options, ir::Copy& copy)
   if (options.prefer < TILERT_COPY_AUTO || options.prefer > TILERT_COPY_SYNC)
     return make_error(Code::kInvalidArgument, "prefer {} is none of auto, tma, async, sync", options.prefer);
   if (options.eviction > 2) return refuse(Refusal::eviction_);
-  if (options.multicast) return refuse(Refusal::cluster_);
+  if (options.multicast > 1)
+    return make_error(Code::kInvalidArgument, "multicast {} is neither 0 nor 1: how many blocks share copies is the kernel's hint cluster", options.multicast);
   copy.prefer = static_cast<ir::CopyPrefer>(options.prefer);
   copy.must = (options.flags & TILERT_COPY_MUST) != 0;
   copy.eviction = static_cast<ir::Eviction>(options.eviction);
+  copy.multicast = options.multicast != 0;
   if (!is_none(options.safe_value)) {
     TILERT_ASSIGN(copy.safe, typed(options.safe_value, program_->buffers[copy.src.buffer].dtype, "the safe value"));
     if (!copy.safe->is_constant()) return make_error(Code::kInvalidProgram, "the safe value is not a constant");

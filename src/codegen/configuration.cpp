@@ -32,8 +32,10 @@ json pipeline(uint32_t ordinal, const passes::RingPlan& ring) {
 }
 
 json roles(const passes::RolePlan& plan) {
-  return {{"operation", plan.loop}, {"stages", plan.stages}, {"consumer_warpgroups", plan.consumers},
-          {"producer_registers", plan.producer_registers}, {"consumer_registers", plan.consumer_registers}};
+  json out{{"operation", plan.loop}, {"stages", plan.stages}, {"consumer_warpgroups", plan.consumers},
+           {"producer_registers", plan.producer_registers}, {"consumer_registers", plan.consumer_registers}};
+  for (const auto& [ordinal, part] : plan.shared_loads) out["shared_copies"].push_back({{"operation", ordinal}, {"part", {part.rows, part.columns}}});
+  return out;
 }
 
 json hints(const KernelPlan& plan) {
@@ -47,8 +49,9 @@ json hints(const KernelPlan& plan) {
   return out;
 }
 
-json kernel(const KernelPlan& plan) {
+json kernel(const KernelPlan& plan, int cluster) {
   json out{{"threads", plan.threads + (plan.roles.on ? 128 : 0)}, {"shared_bytes", plan.shared_bytes}, {"min_blocks", plan.min_blocks}};
+  if (cluster > 1) out["cluster"] = cluster;
   for (const auto& [ordinal, gemm] : plan.gemms) out["products"].push_back(product(ordinal, gemm));
   for (const auto& [ordinal, ring] : plan.rings) out["pipelines"].push_back(pipeline(ordinal, ring));
   if (plan.roles.on) out["roles"] = roles(plan.roles);
@@ -74,7 +77,7 @@ const char* name_of(passes::CopyPlan::Engine engine) {
 
 json configuration(const passes::Module& module) {
   json out;
-  for (const KernelPlan& plan : module.plans) out["kernels"].push_back(kernel(plan));
+  for (size_t k = 0; k < module.plans.size(); ++k) out["kernels"].push_back(kernel(module.plans[k], module.program.kernels[k].cluster));
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <set>
 
+#include "arith/build.h"
 #include "arith/prover.h"
 #include "codegen/c_text.h"
 #include "codegen/configuration.h"
@@ -39,8 +40,9 @@ class KernelText {
     out.tile_extents = plan_.schedule.extents;
     out.threads = plan_.threads + (plan_.roles.on ? 128 : 0);
     out.shared_bytes = plan_.shared_bytes;
-    for (int i = 0; i < 3; ++i) out.cluster[i] = plan_.cluster[i];
+    out.cluster[0] = kernel_.cluster;
     for (size_t d = 0; d < 3; ++d) out.grid.push_back(d < kernel_.grid.size() ? kernel_.grid[d] : program_.arena->index(1));
+    if (kernel_.cluster > 1) out.grid[0] = arith::mul(*program_.arena, out.grid[0], kernel_.cluster);
     for_each_stmt(kernel_.body, [&](const Stmt& s) {
       const auto* c = std::get_if<Call>(&s.node);
       out.cooperative |= c && c->primitive == Primitive::grid_barrier;
@@ -48,11 +50,14 @@ class KernelText {
     });
     const std::string parameters = parameter_list(out);
     text_.open(fmt::format("TL_KERNEL({}, {}) {}({}) {{", out.threads, plan_.min_blocks, entry_, parameters));
-    static const char* const kBlock[] = {"tl_block_x()", "tl_block_y()", "tl_block_z()"};
+    // Blocks of a cluster are neighbours along x, where its first dim's points are clusters.
+    const std::string points = kernel_.cluster > 1 ? fmt::format(" / {}", kernel_.cluster) : "";
+    const std::string block[] = {"tl_block_x()" + points, "tl_block_y()", "tl_block_z()"};
     for (size_t d = 0; d < kernel_.block_vars.size(); ++d)
       if (vars_.count(kernel_.block_vars[d]))
-        text_.line(fmt::format("const int {} = {};", text_.var(kernel_.block_vars[d]), kBlock[d]));
-    if (kernel_.blocks != kNoVar && !kernel_.planner) text_.line(fmt::format("const int {} = tl_grid_x();", text_.var(kernel_.blocks)));
+        text_.line(fmt::format("const int {} = {};", text_.var(kernel_.block_vars[d]), block[d]));
+    if (kernel_.rank != kNoVar) text_.line(fmt::format("const int {} = tl_cluster_rank();", text_.var(kernel_.rank)));
+    if (kernel_.blocks != kNoVar && !kernel_.planner) text_.line(fmt::format("const int {} = tl_grid_x(){};", text_.var(kernel_.blocks), points));
     if (plan_.roles.on) text_.line(fmt::format("const int {} = tl_thread();", text_.var(plan_.roles.thread)));
     if (plan_.thread != kNoVar) text_.line(fmt::format("const int {} = tl_thread();", text_.var(plan_.thread)));
     text_.block(kernel_.body);

@@ -219,10 +219,13 @@ bool Machine::run_kernel(const Kernel& kernel, const Operations& code) {
     for (block[1] = 0; block[1] < grid[1]; ++block[1])
       for (block[0] = 0; block[0] < grid[0]; ++block[0]) {
         if ((block[2] * grid[1] + block[1]) * grid[0] + block[0] >= tiles) return true;
-        enter_block(kernel, block);
-        if (!execute(code, lanes)) return false;
-        jump_.clear();
-        jumping_ = 0;
+        for (int rank = 0; rank < kernel.cluster; ++rank) {
+          if (kernel.rank != kNoVar) std::fill_n(vars_.begin() + kernel.rank * lanes_, lanes_, static_cast<uint64_t>(rank));
+          enter_block(kernel, block);
+          if (!execute(code, lanes)) return false;
+          jump_.clear();
+          jumping_ = 0;
+        }
       }
   return true;
 }

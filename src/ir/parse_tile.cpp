@@ -19,6 +19,8 @@ Stmt::Node Parser::copy() {
       n.must = true;
     else if (s_.accept("evict"))
       n.eviction = choice<Eviction>("normal, first or last");
+    else if (s_.accept("multicast"))
+      n.multicast = true;
     else
       break;
   }

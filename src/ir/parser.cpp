@@ -210,6 +210,10 @@ void Parser::kernel() {
   k.planner = !k.persistent && s_.accept("planner");
   if (k.persistent && s_.accept("count")) k.tile_count = buffer_reference();
   if ((k.persistent || k.planner) && s_.accept("blocks")) k.blocks = var();
+  if (s_.accept("cluster")) {
+    k.cluster = narrow("a number of blocks");
+    k.rank = var();
+  }
   if (k.persistent && s_.accept("cost")) k.cost = expr();
   if (k.cost && s_.accept("locality")) k.locality = expr();
   if (s_.accept("threads")) k.threads = narrow("a number of threads");

@@ -135,6 +135,7 @@ class Printer : ExprPrinter {
     if (k.fixed_order || k.persistent || k.planner) put(k.fixed_order ? " fixed_order" : "", k.planner ? " planner" : k.persistent ? " persistent" : "");
     if (k.tile_count != kNoBuffer) put(" count "), buffer(k.tile_count);
     if (k.blocks != kNoVar) put(" blocks "), var(k.blocks);
+    if (k.rank != kNoVar) put(" cluster ", k.cluster, " "), var(k.rank);
     if (k.cost) put(" cost "), expr(k.cost);
     if (k.locality) put(" locality "), expr(k.locality);
     if (k.threads) put(" threads ", k.threads);
@@ -217,10 +218,7 @@ class Printer : ExprPrinter {
     region(n.src);
     put(" -> ");
     region(n.dst);
-    if (n.safe) {
-      put(" safe ");
-      expr(n.safe);
-    }
+    if (n.safe) put(" safe "), expr(n.safe);
     if (!n.valid.empty()) {
       put(" valid ");
       exprs(n.valid);
@@ -228,6 +226,7 @@ class Printer : ExprPrinter {
     if (n.prefer != CopyPrefer::any) put(" prefer ", word(n.prefer));
     if (n.must) put(" must");
     if (n.eviction != Eviction::normal) put(" evict ", word(n.eviction));
+    if (n.multicast) put(" multicast");
   }
   void body(const Fill& n) {
     put("fill ");

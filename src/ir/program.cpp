@@ -162,6 +162,7 @@ class Cloner {
     each(copied.grid);
     copied.tile_count = buffer(k.tile_count);
     copied.blocks = var(k.blocks);
+    copied.rank = var(k.rank);
     for (Expr* e : {&copied.cost, &copied.locality})
       if (*e) *e = copy(*e);
     if (k.source) {

@@ -157,6 +157,8 @@ struct Kernel {
   int threads = 0;                  // lowered: of a block
   bool flat = false;                // lowered: elements of memory go by their offset alone, also where there is one dim
   VarId blocks = kNoVar;            // lowered, persistent: their number; the grid has one extent, and may be launched smaller
+  int cluster = 1;                  // lowered: each point of the grid is a cluster of so many neighbouring blocks,
+  VarId rank = kNoVar;              // which are told apart by this; kNoVar where it is 1
   bool planner = false;             // lowered: writes the schedule of the program's kernel that has a cost; launched when asked for
   std::shared_ptr<const SourceKernel> source;  // set: `body` and `block_vars` are empty
 };

@@ -47,8 +47,9 @@ struct Copy {
   Expr safe = nullptr;        // value of src elements out of bounds, in src's dtype; null: 0
   std::vector<Expr> valid;    // empty, or one run-time bound (exclusive) per dim of the global side; null entry: the dim's size
   CopyPrefer prefer = CopyPrefer::any;
-  bool must = false;          // `prefer` or an error
+  bool must = false;          // `prefer` and `multicast` or an error
   Eviction eviction = Eviction::normal;
+  bool multicast = false;     // one block of a cluster brings it to all
 };
 
 struct Fill {

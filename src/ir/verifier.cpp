@@ -270,6 +270,7 @@ bool Verifier::kernel(const Kernel& k) {
   }
   for (VarId v : k.block_vars)
     if (!define(v, VarKind::block_index, 0)) return false;
+  if (k.rank != kNoVar && !define(k.rank, VarKind::block_index, 0)) return false;
   return block(k.body) && grid_syncs(k) && persistent(k) && dependent(k) && asynchronous(k);
 }
 

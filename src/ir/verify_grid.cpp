@@ -109,6 +109,8 @@ bool Verifier::tile_cost(const Kernel& k, Expr e) {
 bool Verifier::persistent(const Kernel& k) {
   if (stage_ < Stage::specialized && (k.blocks != kNoVar || k.planner || k.flat))
     return fail("planners, numbers of blocks and flat elements are made by passes; a program says persistent and gives a cost");
+  if ((k.cluster > 1) != (k.rank != kNoVar) || k.cluster < 1 || k.cluster > 16) return fail("a cluster has 2 to 16 blocks, told apart by their rank");
+  if (k.cluster > 1 && stage_ < Stage::specialized) return fail("clusters are made by passes; a program gives the hint");
   if (!k.persistent)
     return (k.tile_count == kNoBuffer && (k.blocks == kNoVar || k.planner) && !k.cost) || fail("only a persistent kernel counts tiles or blocks");
   for (Expr e : {k.cost, k.locality})

@@ -132,6 +132,9 @@ void roles(std::string& out, const json& kernel) {
   if ((*r)["consumer_registers"].get<int>())
     out += fmt::format(", {} and {} registers a thread", plain((*r)["producer_registers"]), plain((*r)["consumer_registers"]));
   out += "\n";
+  if (!r->contains("shared_copies")) return;
+  for (const json& c : (*r)["shared_copies"])
+    out += fmt::format("    {} comes to all {} blocks of a cluster, of each a part of {}\n", operation(c), plain(kernel["cluster"]), plain(c["part"]));
 }
 
 void kernel(std::string& out, const json& k) {

@@ -5,6 +5,7 @@
 
 #include "ir/semantics.h"
 #include "ir/visit.h"
+#include "passes/cluster.h"
 #include "passes/layouts.h"
 #include "passes/region.h"
 
@@ -27,7 +28,7 @@ class LoopFuser {
     for (size_t i = 0; i < in.size();) {
       const size_t end = run_from(in, i);
       if (end == i) {
-        out.push_back(in[i++]);
+        out.push_back(within_guard(in[i++]));
         continue;
       }
       for (; i < end; ++i)
@@ -38,6 +39,11 @@ class LoopFuser {
   }
 
  private:
+  StmtPtr within_guard(const StmtPtr& s) {
+    const If* inside = guard_branch(*s, plan_);
+    return inside ? make_stmt(If{inside->condition, run(inside->then_body), inside->else_body}, s->ordinal, s->location) : s;
+  }
+
   // Joins statements from `at` on while they go together; the end of those, or `at` where no two do. Tiles may be declared between.
   size_t run_from(const Block& in, size_t at) {
     size_t end = at;

@@ -47,6 +47,7 @@ void collect(const Program& program, const Kernel& kernel, std::vector<HintOutco
     if (const auto* copy = std::get_if<Copy>(&s.node)) {
       if (copy->prefer != CopyPrefer::any) asked(Of::prefer, static_cast<int64_t>(copy->prefer), copy->must);
       if (copy->eviction != Eviction::normal) asked(Of::eviction, static_cast<int64_t>(copy->eviction), false);
+      if (copy->multicast) asked(Of::multicast, 1, copy->must);
     }
     const auto* gemm = std::get_if<Gemm>(&s.node);
     if (gemm && gemm->split != WarpSplit::automatic) asked(Of::split, static_cast<int64_t>(gemm->split), false);
@@ -79,6 +80,7 @@ std::string why_not_on_cpu(const HintOutcome& h) {
     case Of::stages: return h.asked == 1 ? "" : "copies do not run ahead on a CPU: its caches and prefetchers do that";
     case Of::prefer: return h.asked == static_cast<int64_t>(CopyPrefer::sync) ? "" : "a CPU has no copy engine";
     case Of::eviction: return "a CPU's copies carry no eviction priority";
+    case Of::multicast: return "blocks of a CPU run on their own";
     case Of::split: return "one thread of a CPU runs the whole block";
     case Of::layout: return h.asked == static_cast<int64_t>(TileLayout::row_major) ? "" : "a CPU's tiles are row-major: its caches have no banks";
     case Of::kernel: break;
@@ -130,6 +132,13 @@ std::string why_not_evict(const HintOutcome& h, const KernelPlan& plan, const Ta
   return "its elements of global memory go one by one, or there are none";
 }
 
+std::string why_not_multicast(const HintOutcome& h, const KernelPlan& plan, const Kernel& kernel) {
+  if (plan.roles.shared_loads.count(h.ordinal)) return "";
+  if (hint_of(kernel, HintKind::cluster) < 2) return "the kernel asks for no cluster";
+  if (!plan.not_clustered.empty()) return plan.not_clustered;
+  return plan.roles.loads.count(h.ordinal) ? "blocks of the cluster copy different tiles here, or such as have no parts for each" : "it is no tensor copy of the kernel's loop";
+}
+
 std::string why_not_split(const HintOutcome& h, const KernelPlan& plan) {
   const auto gemm = plan.gemms.find(h.ordinal);
   if (gemm == plan.gemms.end() || gemm->second.path == GemmPlan::Path::fma) return "no matrix instruction takes it: threads split it evenly";
@@ -144,6 +153,7 @@ std::string why_not_on_gpu(const HintOutcome& h, const KernelPlan& plan, const K
     case Of::stages: return why_not_stages(h, plan);
     case Of::prefer: return why_not_prefer(h, plan);
     case Of::eviction: return why_not_evict(h, plan, target);
+    case Of::multicast: return why_not_multicast(h, plan, kernel);
     case Of::split: return why_not_split(h, plan);
     case Of::layout: return plan.not_placed.count(h.tile) ? plan.not_placed.at(h.tile) : "";
     case Of::kernel: break;
@@ -166,7 +176,7 @@ std::string why_not_on_gpu(const HintOutcome& h, const KernelPlan& plan, const K
       if (!plan.roles.on) return "the kernel has no roles: " + plan.roles.reason;
       if (plan.roles.consumers == h.asked) return "";
       return kernel.fixed_order ? fmt::format("its order of sums is fixed, that of {} warpgroups", plan.roles.consumers) : fmt::format("its tile is one of {} warpgroups", plan.roles.consumers);
-    case HintKind::cluster: return h.asked == 1 ? "" : "no copy of this version is multicast: each block copies for itself";
+    case HintKind::cluster: return h.asked == 1 ? "" : plan.not_clustered;
     case HintKind::pdl: return h.asked == 0 ? "" : plan.not_dependent;
     case HintKind::split_k: return h.asked == 1 ? "" : plan.not_split;
     case HintKind::threads_fixed: return "";
@@ -192,6 +202,7 @@ std::string text_of(const HintOutcome& hint) {
   switch (hint.of) {
     case Of::stages: return fmt::format("stages {}", hint.asked);
     case Of::prefer: return fmt::format("prefer {}", word(static_cast<CopyPrefer>(hint.asked)));
+    case Of::multicast: return "multicast";
     case Of::eviction: return fmt::format("evict {}", word(static_cast<Eviction>(hint.asked)));
     case Of::split: return fmt::format("split {}", word(static_cast<WarpSplit>(hint.asked)));
     case Of::layout: return fmt::format("layout {}", word(static_cast<TileLayout>(hint.asked)));

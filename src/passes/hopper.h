@@ -49,6 +49,8 @@ class RoleLowering {
   // ---- consumers ----
   Status consume();
   Status consume_tile();
+  Status around_loop(const ir::StmtPtr& s);
+  void give_back(ir::Expr slot, ir::Expr condition, int64_t threads);
   // Between a tile's products and the next one's nobody multiplies, so what can be done elsewhere is: lets that the loop does not
   // need are computed while its last product is under way, where staging is waited for too; sums are not cleared, the first
   // product writes over them.
@@ -78,6 +80,7 @@ class RoleLowering {
   // ---- stores (hopper_store.cpp) ----
   bool lies_as_sums(ir::BufferId fragment) const;
   bool is_staged(const ir::Stmt& s) const;
+  bool stages(const ir::Stmt& s) const;  // it is, or holds one that is
   void wait_for_staging();
   void meet_warpgroup();
   Status store(const ir::Stmt& s, const ir::Copy& copy);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "ir/visit.h"
+#include "passes/cluster.h"
 #include "passes/persist.h"
 #include "passes/region.h"
 
@@ -29,6 +30,8 @@ Status RoleLowering::run() {
   Block producer = low_.collect([&] { first = produce(thread, consumers); });
   Block consumer = low_.collect([&] { second = consume(); });
   low_.emit(If{arith::le(arena_, low_.index(consumers), thread), std::move(producer), std::move(consumer)});
+  // Shared memory must outlive what other blocks of the cluster write to it: copies' parts, and arrivals.
+  if (kernel_.cluster > 1) low_.call(Primitive::cluster_barrier, {});
   TILERT_TRY(std::move(first));
   return second;
 }
@@ -76,12 +79,12 @@ void RoleLowering::initialize_barriers() {
     low_.when(arith::eq(arena_, low_.program().var(roles_.thread), 0), [&] {
       low_.unrolled(roles_.stages, [&](Expr i) {
         low_.call(Primitive::mbarrier_init, {barrier_arg(full_, i), value_arg(low_.index(1))});
-        low_.call(Primitive::mbarrier_init, {barrier_arg(empty_, i), value_arg(low_.index(roles_.consumers * (roles_.works ? 4 : 1)))});
+        low_.call(Primitive::mbarrier_init, {barrier_arg(empty_, i), value_arg(low_.index(kernel_.cluster * roles_.consumers * (roles_.works ? 4 : 1)))});
       });
       low_.call(Primitive::mbarrier_init_fence, {});
     });
   });
-  low_.call(Primitive::barrier, {});
+  low_.call(kernel_.cluster > 1 ? Primitive::cluster_barrier : Primitive::barrier, {});
 }
 
 RingPlace RoleLowering::enter_ring(int64_t parity) {
@@ -162,17 +165,28 @@ void RoleLowering::note_tensor_copy(const Stmt& s, BufferId to, const TensorMapP
   low_.plan().copies[s.ordinal] = {CopyPlan::Engine::tensor, map.box[0] * map.box[1] * size};
 }
 
+// What blocks of a cluster share comes in parts, each brought by one of them to the same place of all.
 void RoleLowering::load(const Stmt& s, const Copy& copy, Expr slot) {
   const size_t map = roles_.loads.at(s.ordinal);
   const int64_t width = roles_.maps[map].box[0], height = roles_.maps[map].box[1];
   note_tensor_copy(s, copy.dst.buffer, roles_.maps[map]);
-  for (int64_t column = 0; column < copy.dst.extents[1]; column += width)
-    for (int64_t row = 0; row < copy.dst.extents[0]; row += height) {
-      const Access to = low_.shared_access(copy.dst.buffer, {slot, low_.index(row), low_.index(column)});
-      low_.call(Primitive::tma_load_2d,
-                {address_arg(to), text_arg(fmt::format("map{}", map)), barrier_arg(full_, slot),
-                 value_arg(low_.simplify(arith::add(arena_, copy.src.offsets[1], column))),
-                 value_arg(low_.simplify(arith::add(arena_, copy.src.offsets[0], row)))});
+  SharedLoad part{copy.dst.extents[0], copy.dst.extents[1]};
+  Expr row = low_.index(0), column = low_.index(0);
+  const auto shared = roles_.shared_loads.find(s.ordinal);
+  if (shared != roles_.shared_loads.end()) {
+    const Expr rank = low_.program().var(kernel_.rank);
+    if (shared->second.rows < part.rows) row = arith::mul(arena_, rank, shared->second.rows);
+    else column = arith::mul(arena_, rank, shared->second.columns);
+    part = shared->second;
+  }
+  for (int64_t x = 0; x < part.columns; x += width)
+    for (int64_t y = 0; y < part.rows; y += height) {
+      const Expr at_row = arith::add(arena_, row, y), at_column = arith::add(arena_, column, x);
+      std::vector<CallArg> arguments{address_arg(low_.shared_access(copy.dst.buffer, {slot, at_row, at_column})), text_arg(fmt::format("map{}", map)),
+                                     barrier_arg(full_, slot), value_arg(low_.simplify(arith::add(arena_, copy.src.offsets[1], at_column))),
+                                     value_arg(low_.simplify(arith::add(arena_, copy.src.offsets[0], at_row)))};
+      if (shared != roles_.shared_loads.end()) arguments.push_back(value_arg(low_.index((1 << kernel_.cluster) - 1)));
+      low_.call(shared != roles_.shared_loads.end() ? Primitive::tma_load_2d_multicast : Primitive::tma_load_2d, std::move(arguments));
     }
 }
 
@@ -240,7 +254,7 @@ std::unordered_map<BufferId, const Stmt*> RoleLowering::sums_from_zero() const {
 Status RoleLowering::before_last_wait() {
   for (const StmtPtr& s : body_)
     if (const auto* let = std::get_if<Let>(&s->node); let && late_.count(let->var)) TILERT_TRY(low_.statement(s));
-  if (tiles_ && std::any_of(body_.begin(), body_.end(), [&](const StmtPtr& s) { return is_staged(*s); })) wait_for_staging();
+  if (tiles_ && std::any_of(body_.begin(), body_.end(), [&](const StmtPtr& s) { return stages(*s); })) wait_for_staging();
   return {};
 }
 
@@ -256,13 +270,30 @@ Status RoleLowering::consume_tile() {
       continue;
     } else if (std::any_of(from_zero_.begin(), from_zero_.end(), [&](const auto& sum) { return sum.second == s.get(); })) {
       continue;
-    } else if (is_staged(*s)) {
-      TILERT_TRY(store(*s, std::get<Copy>(s->node)));
     } else {
-      TILERT_TRY(low_.statement(s));
+      TILERT_TRY(around_loop(s));
     }
   }
   return {};
+}
+
+Status RoleLowering::around_loop(const StmtPtr& s) {
+  if (is_staged(*s)) return store(*s, std::get<Copy>(s->node));
+  const If* inside = guard_branch(*s, low_.plan());
+  if (!inside) return low_.statement(s);
+  Status status;
+  const Expr condition = low_.simplify(inside->condition);
+  Block body;
+  {
+    const arith::FactsScope scope(low_.facts());
+    low_.facts().assume(inside->condition);
+    body = low_.collect([&] {
+      for (const StmtPtr& inner : inside->then_body)
+        if (status) status = around_loop(inner);
+    });
+  }
+  low_.emit(If{condition, std::move(body), {}});
+  return status;
 }
 
 Status Lower::kernel_with_roles(const Kernel& kernel) { return RoleLowering(*this, kernel).run(); }

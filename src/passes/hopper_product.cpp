@@ -68,7 +68,7 @@ Status RoleLowering::work_loop() {
       if (status && std::holds_alternative<Parallel>(s->node)) status = low_.statement(with_slot(s, slot));
     low_.call(Primitive::proxy_fence, {});
     low_.call(Primitive::warp_sync, {});
-    low_.when(arith::eq(arena_, arith::mod(arena_, low_.thread(), 32), 0), [&] { low_.call(Primitive::mbarrier_arrive, {barrier_arg(empty_, slot)}); });
+    give_back(slot, nullptr, 32);
     advance(place_, slot, parity);
   });
   TILERT_TRY(std::move(status));
@@ -88,8 +88,18 @@ StmtPtr RoleLowering::with_slot(const StmtPtr& s, Expr slot) const {
 
 void RoleLowering::release(BufferId before) {
   const Expr last = low_.read({before, {}}, "before");
-  low_.when(arith::logical_and(arena_, arith::le(arena_, low_.index(0), last), leads_warpgroup()),
-            [&] { low_.call(Primitive::mbarrier_arrive, {barrier_arg(empty_, last)}); });
+  give_back(last, arith::le(arena_, low_.index(0), last), 128);
+}
+
+// One of so many threads says that the slot may be filled again: to its own block; where others of the cluster fill it too, a
+// thread for each of them.
+void RoleLowering::give_back(Expr slot, Expr condition, int64_t threads) {
+  const Expr own = arith::mod(arena_, low_.thread(), threads);
+  const Expr speaks = kernel_.cluster > 1 ? arith::lt(arena_, own, low_.index(kernel_.cluster)) : arith::eq(arena_, own, 0);
+  low_.when(condition ? arith::logical_and(arena_, condition, speaks) : speaks, [&] {
+    if (kernel_.cluster > 1) low_.call(Primitive::mbarrier_arrive_cluster, {barrier_arg(empty_, slot), value_arg(own)});
+    else low_.call(Primitive::mbarrier_arrive, {barrier_arg(empty_, slot)});
+  });
 }
 
 void RoleLowering::hold(BufferId fragment) {

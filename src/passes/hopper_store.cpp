@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "passes/cluster.h"
 #include "passes/element_wise.h"
 #include "passes/hopper.h"
 #include "passes/layouts.h"
@@ -30,6 +31,11 @@ void RoleLowering::meet_warpgroup() {
 bool RoleLowering::is_staged(const Stmt& s) const {
   const auto* copy = std::get_if<Copy>(&s.node);
   return copy && roles_.stores.count(s.ordinal) && lies_as_sums(copy->src.buffer);
+}
+
+bool RoleLowering::stages(const Stmt& s) const {
+  const If* inside = guard_branch(s, low_.plan());
+  return is_staged(s) || (inside && std::any_of(inside->then_body.begin(), inside->then_body.end(), [&](const StmtPtr& inner) { return is_staged(*inner); }));
 }
 
 // The copy of the tile before may still read it.

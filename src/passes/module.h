@@ -45,6 +45,11 @@ struct RoleTile {
   int64_t span = 0;  // bytes of a swizzled row
 };
 
+// A block's part of a tile that each block of a cluster copies a part of for all.
+struct SharedLoad {
+  int64_t rows = 0, columns = 0;
+};
+
 // A kernel whose warps have roles: one warpgroup issues copies, the others compute (passes/roles.h).
 struct RolePlan {
   bool on = false;
@@ -54,6 +59,7 @@ struct RolePlan {
   int consumers = 0;                         // warpgroups
   int producer_registers = 0, consumer_registers = 0;  // 0: as compiled
   std::map<uint32_t, size_t> loads, stores;  // ordinals of copies, and their tensor maps
+  std::map<uint32_t, SharedLoad> shared_loads;  // those of the loads that blocks of a cluster share
   std::vector<TensorMapPlan> maps;
   std::map<ir::BufferId, RoleTile> tiles;    // of the loop
   std::set<ir::BufferId> plain_tiles;        // of the loop, row-major, which consumers read themselves
@@ -80,7 +86,7 @@ struct RingPlan {
 
 // What the program asked of the compiler, and what came of it (passes/hints.h).
 struct HintOutcome {
-  enum class Of : uint8_t { kernel, stages, prefer, eviction, split, layout } of = Of::kernel;
+  enum class Of : uint8_t { kernel, stages, prefer, eviction, multicast, split, layout } of = Of::kernel;
   ir::HintKind kind{};        // of == kernel
   uint32_t ordinal = 0;       // of the loop, copy or product
   uint32_t location = 0;
@@ -135,7 +141,8 @@ struct KernelPlan {
   std::string not_split;                    // why to no more, where that was asked for
   std::string not_dependent;                // why it does not wait for the grids before it, where it was asked to
   int64_t raster = 0;                       // width of the groups in which blocks or tiles come; 0: none
-  int cluster[3] = {1, 1, 1};
+  std::string not_clustered;                // why blocks share no copies, where they were asked to
+  uint32_t guard = 0;                       // ordinal of the branch that blocks of a cluster beyond the grid do not take; 0: none
   int64_t shared_bytes = 0;
   bool rows_over_warps = false;             // a reduction's parts meet in shared memory
   int min_blocks = 1;                       // on a multiprocessor: bounds the registers of a thread

@@ -3,6 +3,7 @@
 
 #include "passes/async_plan.h"
 #include "passes/barriers.h"
+#include "passes/cluster.h"
 #include "passes/contract.h"
 #include "passes/dependent.h"
 #include "passes/expand.h"
@@ -32,6 +33,7 @@ const std::vector<Pass>& gpu_passes() {
   static const auto& table = immortal(std::vector<Pass>{
       {"tables", tables, Stage::specialized},
       {"take_hints", take_hints, Stage::specialized},
+      {"cluster", cluster, Stage::specialized},
       {"raster", raster, Stage::specialized},
       {"split_k", split_k, Stage::specialized},
       {"persist", persist, Stage::specialized},
@@ -88,14 +90,26 @@ bool give_up_roles(Module& module, const PassContext& context) {
   return any;
 }
 
+// Clusters are made before it is known which copies a kernel with roles makes: blocks that share none stay by themselves.
+Result<Module> run_clustered(const Module& module, const PassContext& context, std::string_view stop_after) {
+  Result<Module> done = run_once(module, context, stop_after);
+  if (!done) return done;
+  Module before = module;
+  before.plans.resize(done->plans.size());
+  bool any = false;
+  for (size_t k = 0; k < module.program.kernels.size(); ++k)
+    if (done->program.kernels[k].cluster > 1 && !done->plans[k].not_clustered.empty())
+      any = true, before.plans[k].not_clustered = done->plans[k].not_clustered;
+  return any ? run_once(std::move(before), context, stop_after) : std::move(done);
+}
+
 }  // namespace
 
 // Roles are planned before it is known what conversions take: a kernel that does not fit with them is made without.
 Result<Module> run_gpu_passes(Module module, const PassContext& context, std::string_view stop_after) {
-  Module before = module;
-  Result<Module> done = run_once(std::move(module), context, stop_after);
-  if (done || !is_refusal(done.error()) || !give_up_roles(before, context)) return done;
-  Result<Module> plain = run_once(std::move(before), context, stop_after);
+  Result<Module> done = run_clustered(module, context, stop_after);
+  if (done || !is_refusal(done.error()) || !give_up_roles(module, context)) return done;
+  Result<Module> plain = run_clustered(module, context, stop_after);
   return plain ? std::move(plain) : std::move(done);
 }
 

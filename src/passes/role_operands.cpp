@@ -8,6 +8,7 @@
 #include "ir/visit.h"
 #include "ir/words.h"
 #include "layout/fragment_builders.h"
+#include "passes/cluster.h"
 #include "passes/hints.h"
 #include "passes/region.h"
 #include "passes/role_planner.h"
@@ -20,7 +21,9 @@ using namespace ir;
 
 namespace {
 
-constexpr int64_t kAtomRows = 64;  // of a warpgroup product
+constexpr int64_t kAtomRows = 64;      // of a warpgroup product
+constexpr int64_t kEngineBytes = 128;  // on which the engine starts to write
+constexpr int64_t kSwizzleRepeat = 8;  // rows
 
 }  // namespace
 
@@ -143,6 +146,21 @@ std::string RolePlanner::take_plain(const Copy& c) {
   return {};
 }
 
+// Rows in whole repeats of the swizzle, else whole boxes; of a row-major tile (width 0) what starts where the engine writes.
+SharedLoad RolePlanner::share_of(const Stmt& s, const Copy& copy, int64_t width) {
+  const int64_t blocks = kernel_.cluster, rows = copy.dst.extents[0], columns = copy.dst.extents[1];
+  const int64_t size = dtype_bytes(program_.buffer(copy.dst.buffer).dtype);
+  SharedLoad share{rows, columns};
+  const auto& at = copy.src.offsets;
+  if (blocks == 1 || std::any_of(at.begin(), at.end(), [&](Expr e) { return depends_on(e, differing_); })) return share;
+  const int64_t whole = width == 0 ? kEngineBytes / std::gcd(kEngineBytes, columns * size) : kSwizzleRepeat;
+  if (rows % (blocks * whole) == 0 && box_rows(rows / blocks) != 0) share.rows = rows / blocks;
+  else if (width == 0 ? rows == 1 && columns * size % (blocks * kEngineBytes) == 0 : columns % (blocks * width) == 0) share.columns = columns / blocks;
+  else return share;
+  plan_.roles.shared_loads[s.ordinal] = share;
+  return share;
+}
+
 std::string RolePlanner::place_loads(const For& loop) {
   for (const StmtPtr& s : loop.body) {
     const auto* copy = std::get_if<Copy>(&s->node);
@@ -151,16 +169,17 @@ std::string RolePlanner::place_loads(const For& loop) {
     const auto tile = plan_.roles.tiles.find(id);
     if (tile == plan_.roles.tiles.end()) {
       if (const std::string reason = take_plain(*copy); !reason.empty()) return fmt::format("operation {}: {}", s->ordinal, reason);
+      const SharedLoad share = share_of(*s, *copy, 0);
       plan_.roles.loads[s->ordinal] = plan_.roles.maps.size();
-      plan_.roles.maps.push_back({copy->src.buffer, {copy->dst.extents[1], copy->dst.extents[0]}, 0});
+      plan_.roles.maps.push_back({copy->src.buffer, {share.columns, share.rows}, 0});
       continue;
     }
     if (plan_.roles.plain_tiles.count(id)) return fmt::format("operation {}: a product and element-wise work read its tile", s->ordinal);
-    const int64_t rows = box_rows(copy->dst.extents[0]);
+    const int64_t width = tile->second.span / dtype_bytes(program_.buffer(id).dtype);
+    const int64_t rows = box_rows(share_of(*s, *copy, width).rows);
     if (rows == 0) return fmt::format("operation {}: its tile has {} rows, which are no boxes of at most {}", s->ordinal, copy->dst.extents[0], kMostOfBox);
     plan_.roles.loads[s->ordinal] = plan_.roles.maps.size();
-    plan_.roles.maps.push_back({copy->src.buffer, {tile->second.span / dtype_bytes(program_.buffer(id).dtype), rows},
-                                static_cast<int>(tile->second.span), in_tf32_.count(id) != 0});
+    plan_.roles.maps.push_back({copy->src.buffer, {width, rows}, static_cast<int>(tile->second.span), in_tf32_.count(id) != 0});
   }
   // What stands outside the loop would have to know in which slot they are, and when.
   std::string reason;

@@ -28,6 +28,8 @@ class RolePlanner {
   void take_store(const ir::Stmt& s, const ir::Copy& copy);
   int64_t stage_results(int64_t room, int64_t slot);
   std::string budget(const ir::For& loop);
+  void take_stores(const ir::Block& block);
+  std::string why_not_clustered() const;
 
   // ---- copies and products of the loop (role_operands.cpp) ----
   std::string take_load(const ir::Stmt& s, const ir::Copy& copy);
@@ -39,6 +41,8 @@ class RolePlanner {
   std::string take_operand(const ir::Region& region, const GemmPlan& plan, bool is_a, bool mn_major);
   // Boxes and maps of the loop's copies, once all products have said how they read the tiles.
   std::string place_loads(const ir::For& loop);
+  // A copy's part for each block of a cluster, of a tile in boxes of so many columns; all of it where they do not share it.
+  SharedLoad share_of(const ir::Stmt& s, const ir::Copy& copy, int64_t width);
 
   Module& module_;
   ir::Program& program_;
@@ -56,6 +60,7 @@ class RolePlanner {
   };
   std::vector<StagedResult> results_;
   int64_t accumulators_ = 0;
+  std::set<ir::VarId> differing_;  // between blocks of a cluster
 };
 
 }  // namespace tilert::passes

@@ -7,6 +7,7 @@
 
 #include "ir/visit.h"
 #include "passes/async_plan.h"
+#include "passes/cluster.h"
 #include "passes/hints.h"
 #include "passes/persist.h"
 #include "passes/region.h"
@@ -24,6 +25,7 @@ RolePlanner::RolePlanner(Module& module, const Kernel& kernel, KernelPlan& plan,
 Status RolePlanner::run() {
   plan_.roles.reason = decide();
   plan_.roles.on = plan_.roles.reason.empty();
+  if (kernel_.cluster > 1) plan_.not_clustered = why_not_clustered();
   if (!plan_.roles.on) {
     RolePlan off;
     off.reason = plan_.roles.reason;
@@ -35,6 +37,11 @@ Status RolePlanner::run() {
   for (const auto& [ordinal, gemm] : gemms_) plan_.gemms[ordinal] = gemm;
   plan_.roles.thread = program_.add_var(VarKind::thread, DType::index, "role_thread");
   return {};
+}
+
+std::string RolePlanner::why_not_clustered() const {
+  if (!plan_.roles.on) return "blocks share the copies of a kernel with roles, and " + plan_.roles.reason;
+  return plan_.roles.shared_loads.empty() ? "the tiles that its blocks would share have no parts for each of them" : "";
 }
 
 // Empty when the kernel gets roles, else why not.
@@ -53,10 +60,10 @@ std::string RolePlanner::decide() {
     loop = s.get();
   }
   if (!loop) return "it has no pipelined loop";
+  if (kernel_.cluster > 1) differing_ = differing(program_, kernel_, kernel_.rank);
   if (std::string reason = take_loop(*loop); !reason.empty()) return reason;
   if (std::string reason = share_lets(*loop); !reason.empty()) return reason;
-  for (const StmtPtr& s : body_)
-    if (const auto* copy = std::get_if<Copy>(&s->node)) take_store(*s, *copy);
+  take_stores(body_);
   return budget(std::get<For>(loop->node));
 }
 
@@ -132,6 +139,13 @@ bool RolePlanner::is_touched(const Stmt& s, BufferId tensor, bool writes_only) c
       found |= (use.write || !writes_only) && may_overlap(program_, use.buffer, tensor);
   });
   return found;
+}
+
+void RolePlanner::take_stores(const Block& block) {
+  for (const StmtPtr& s : block) {
+    if (const auto* copy = std::get_if<Copy>(&s->node)) take_store(*s, *copy);
+    if (const If* inside = guard_branch(*s, plan_)) take_stores(inside->then_body);
+  }
 }
 
 // A result may leave through shared memory and the copy engine; it may also leave in any other way. Its fragment must lie as a

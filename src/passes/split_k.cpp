@@ -48,11 +48,12 @@ class SplitK {
     const VarId part_var = program_.add_var(VarKind::block_index, DType::index, "part");
     part_ = program_.var(part_var);
     module_.facts.define(part_, arith::Range::between(0, parts_ - 1));
-    tiles_ = arena_.index(1), number_ = arena_.index(0);
+    tiles_ = arena_.index(kernel_.cluster), number_ = arena_.index(0);
     for (size_t d = kernel_.grid.size(); d-- > 0;) {
       number_ = arith::add(arena_, arith::mul(arena_, number_, kernel_.grid[d]), program_.var(kernel_.block_vars[d]));
       tiles_ = arith::mul(arena_, tiles_, kernel_.grid[d]);
     }
+    if (kernel_.cluster > 1) number_ = arith::add(arena_, arith::mul(arena_, number_, kernel_.cluster), program_.var(kernel_.rank));
     few_ = module_.facts.range(tiles_).high <= kMostSplitTiles ? nullptr : arith::le(arena_, tiles_, kMostSplitTiles);
     Block rest(kernel_.body.begin() + static_cast<std::ptrdiff_t>(at_) + 1, kernel_.body.end());
     Block out(kernel_.body.begin(), kernel_.body.begin() + static_cast<std::ptrdiff_t>(at_));

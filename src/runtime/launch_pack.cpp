@@ -94,14 +94,15 @@ void store(uint8_t* to, uint64_t value, uint8_t bytes) {
   }
 }
 
-// Of a persistent kernel: as many as fit, or as the caller allows.
+// Of a persistent kernel: as many as fit, or as the caller allows, in whole clusters.
 int64_t most_blocks(const LaunchState& state, const PreparedKernel& kernel) {
   int64_t most = kernel.kernel->tile_cost ? std::min(kernel.resident, kMostPlannedBlocks) : kernel.resident;
   for (uint32_t i = 0; i < state.info.attribute_count; ++i) {
     const tilert_launch_attribute& attribute = state.info.attributes[i];
     if (attribute.id == TILERT_ATTRIBUTE_MAX_BLOCKS) most = std::min(most, std::max<int64_t>(attribute.value, 1));
   }
-  return most;
+  const int64_t cluster = kernel.kernel->cluster[0];
+  return std::max(most / cluster, int64_t{1}) * cluster;
 }
 
 // What the launch works out of a block, which must be what function and device allow.

@@ -107,6 +107,31 @@ Status check_parameters(const CudaDriver& driver, PreparedKernel& kernel) {
   return {};
 }
 
+// The blocks of a cluster are neighbours on the chip too: a group of multiprocessors whose number is no multiple of theirs has
+// some that take none.
+Status count_clusters(const Device& device, PreparedKernel& kernel) {
+  const CudaDriver& driver = *device.driver();
+  const Kernel& recipe = *kernel.kernel;
+  if (driver.cuOccupancyMaxActiveClusters == nullptr) return {};
+  CuLaunchAttribute attribute{};
+  attribute.id = kCuAttributeCluster;
+  std::copy_n(recipe.cluster, 3, attribute.value.cluster);
+  CuLaunchConfig config{};
+  const uint32_t most = static_cast<uint32_t>(kernel.resident);
+  const uint32_t grid[] = {std::max(most / recipe.cluster[0], 1u) * recipe.cluster[0], recipe.cluster[1], recipe.cluster[2]};
+  std::copy_n(grid, 3, config.grid);
+  std::copy_n(recipe.threads, 3, config.block);
+  config.shared_bytes = recipe.shared_bytes;
+  config.attributes = &attribute;
+  config.attribute_count = 1;
+  int clusters = 0;
+  TILERT_TRY(driver.check(driver.cuOccupancyMaxActiveClusters(&clusters, kernel.function, &config), "ask how many clusters of a kernel fit"));
+  if (clusters == 0) return refusal(fmt::format("kernel '{}': not one cluster of {} of its blocks fits on {}", recipe.entry, recipe.cluster[0], device.facts().name),
+                                     "ask for smaller clusters");
+  kernel.resident = int64_t{clusters} * recipe.cluster[0];
+  return {};
+}
+
 // On all multiprocessors of the context, which a green context or a MIG instance has fewer of.
 Status count_resident(const Device& device, PreparedKernel& kernel) {
   const CudaDriver& driver = *device.driver();
@@ -124,7 +149,7 @@ Status count_resident(const Device& device, PreparedKernel& kernel) {
   if (blocks == 0) return refusal(fmt::format("kernel '{}': not one of its blocks fits on {}", recipe.entry, device.facts().name),
                                    "use smaller tiles or fewer stages");
   kernel.resident = int64_t{blocks} * device.facts().multiprocessors;
-  return {};
+  return persistent && recipe.cluster[0] > 1 ? count_clusters(device, kernel) : Status();
 }
 
 // Under lazy loading this is also what brings the function onto the device, so that its first launch does not.

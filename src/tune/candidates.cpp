@@ -120,7 +120,7 @@ struct Lister {
       c.raster = raster;
       for (const int cluster : {1, 2})
         for (const int split : {1, 2, 3, 4, 6, 8, 16}) {
-          if (cluster > 1 && (!capability::cluster || rows % cluster != 0)) continue;
+          if (cluster > 1 && (!capability::cluster || rows % cluster != 0 || !shares_b(c, cluster))) continue;
           if (split > 1 && (keeps_order(product) || !capability::split_k || ceildiv(product.k, c.tile_k) < 4 * split)) continue;
           c.cluster = cluster;
           c.split_k = split;
@@ -128,6 +128,13 @@ struct Lister {
           out.push_back(c);
         }
     }
+  }
+
+  // Whether B's tile has a part for each block (passes/role_operands.cpp): rows in repeats of the swizzle, or rows of it.
+  bool shares_b(const Choice& c, int cluster) const {
+    if (c.path != Path::warpgroup) return false;
+    if (!b_k_major(product)) return c.tile_k % (8 * cluster) == 0;
+    return c.tile_n % (8 * cluster) == 0 || c.tile_k * dtype_bits(product.b) % (1024 * cluster) == 0;
   }
 
   void list_warp() {

@@ -64,8 +64,8 @@ class Model {
     const double together = static_cast<double>(together_);
     const double tensor = together * tensor_clocks();
     const double shared = together * (read_bytes() + fill_share * slot()) / calibration::shared_bytes;
-    const double feed = together * slot_from_beyond() / feed_rate();
-    const double least = step_clocks;
+    const double feed = together * slot_from_beyond(1) / feed_rate();
+    const double least = step_clocks + (c_.cluster > 1 ? cluster_clocks : 0);
     const double longest = std::max({tensor, shared, feed, least});
     bound_ = longest == tensor ? Bound::tensor : longest == shared ? Bound::shared : longest == feed ? Bound::feed : Bound::latency;
     step_ = longest * beside({tensor / longest, shared / longest, feed / longest, least / longest}, step_sharpness);
@@ -102,10 +102,10 @@ class Model {
     return c_.tile_k * (c_.tile_m * bytes_a() * warps / along + c_.tile_n * bytes_b() * along);
   }
 
-  // Rows outside A are zeros that the copy engine makes, slower than it copies.
-  double slot_from_beyond() const {
+  // Rows outside A are zeros that the copy engine makes, slower than it copies. Of B's tile a part is read for other blocks.
+  double slot_from_beyond(double of_b) const {
     const double outside = std::max<double>(0, c_.tile_m - double(p_.m));
-    return c_.tile_k * ((c_.tile_m + outside * (outside_weight - 1)) * bytes_a() + c_.tile_n * bytes_b() / c_.cluster);
+    return c_.tile_k * ((c_.tile_m + outside * (outside_weight - 1)) * bytes_a() + c_.tile_n * bytes_b() * of_b);
   }
 
   // Bytes in a clock that come to one multiprocessor: its port, its share of memory's latency, or element by element.
@@ -147,7 +147,7 @@ class Model {
 
   double l2_bytes() const {
     const double parts = c_.split_k > 1 ? 2.0 * c_.split_k * double(p_.m) * p_.n * 4 : 0;
-    return static_cast<double>(tiles_) * steps_ * slot_from_beyond() + parts + double(p_.m) * p_.n * bytes_c() + static_cast<double>(p_.epilogue_bytes);
+    return static_cast<double>(tiles_) * steps_ * slot_from_beyond(1 - cluster_saved * (1 - 1.0 / c_.cluster)) + parts + double(p_.m) * p_.n * bytes_c() + static_cast<double>(p_.epilogue_bytes);
   }
 
   // The last part of the last tile reads those before it.

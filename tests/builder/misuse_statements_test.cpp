@@ -172,7 +172,7 @@ INSTANTIATE_TEST_SUITE_P(
                           k.copy(k.at(k.A, {k.i(0), k.i(0)}), k.at(k.s), o);
                         }},
                     Row{"copy_multicast",
-                        {"UNSUPPORTED", "clusters and multicast"},
+                        {"multicast 2 is neither 0 nor 1"},
                         [](Scene& k) {
                           tilert_copy_options o{};
                           o.multicast = 2;

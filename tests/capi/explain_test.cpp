@@ -69,7 +69,7 @@ TEST(Explain, EveryHintHasItsOutcomeAndWhatWasNotTakenItsReason) {
   const json kernel = json::parse(explained(program, "sm_80", TILERT_EXPLAIN_JSON))["kernels"][0];
   for (const char* taken : {"threads 64", "min_blocks 2", "max_registers 96", "raster 4", "roles 1", "stages 3", "evict last", "split_k 4"})
     EXPECT_EQ(outcome(kernel, taken)["taken"], true) << taken << outcome(kernel, taken);
-  const std::pair<const char*, const char*> left[] = {{"cluster 2", "multicast"},   {"pdl 1", "sm_90 on"},
+  const std::pair<const char*, const char*> left[] = {{"cluster 2", "tensor copies"},  {"pdl 1", "sm_90 on"},
                                                       {"consumers 1", "no roles"}, {"prefer tma", "roles"}};
   for (const auto& [hint, reason] : left) {
     EXPECT_EQ(outcome(kernel, hint)["taken"], false) << hint;
@@ -90,6 +90,35 @@ TEST(Explain, AFixedOrderSaysWhichHintsItDoesNotFollow) {
   }
   EXPECT_THAT(explained(program, "sm_90a", TILERT_EXPLAIN_TEXT), HasSubstr("sums have one order"));
   EXPECT_THAT(explained(hinted(tl::Hints()), "sm_90a", TILERT_EXPLAIN_TEXT), Not(HasSubstr("sums have one order")));
+}
+
+TEST(Explain, ACopyThatBlocksOfAClusterShareIsListed) {
+  const auto made = [](const tl::Hints& hints) {
+    tl::Builder b("clustered");
+    auto A = b.input("A", tl::f16, {128, 128}), B = b.input("B", tl::f16, {64, 128}), C = b.output("C", tl::f32, {128, 64});
+    b.grid({1, 2}, hints, [&](tl::Index, tl::Index y) {
+      auto a = b.shared(tl::f16, {64, 32}), w = b.shared(tl::f16, {64, 32});
+      auto acc = b.fragment(tl::f32, {64, 64});
+      b.clear(acc);
+      b.pipelined(4, [&](tl::Index k) {
+        b.copy(A(y * 64, k * 32), a);
+        b.copy(B(0, k * 32), w);
+        b.gemm(a, w, acc, tl::trans_b);
+      });
+      b.copy(acc, C(y * 64, 0));
+    });
+    return b.finish();
+  };
+  const auto program = made(tl::Hints().cluster(2));
+  const json kernel = json::parse(explained(program, "sm_90a", TILERT_EXPLAIN_JSON))["kernels"][0];
+  EXPECT_EQ(outcome(kernel, "cluster 2")["taken"], true) << outcome(kernel, "cluster 2");
+  EXPECT_EQ(kernel["cluster"], 2);
+  ASSERT_EQ(kernel["roles"]["shared_copies"].size(), 1u);
+  EXPECT_EQ(kernel["roles"]["shared_copies"][0]["part"], json({32, 32}));
+  EXPECT_THAT(explained(program, "sm_90a", TILERT_EXPLAIN_TEXT), HasSubstr("comes to all 2 blocks of a cluster, of each a part of 32 x 32"));
+  const json alone = json::parse(explained(made({}), "sm_90a", TILERT_EXPLAIN_JSON))["kernels"][0];
+  EXPECT_FALSE(alone.contains("cluster"));
+  EXPECT_FALSE(alone["roles"].contains("shared_copies"));
 }
 
 // A kernel of [64, 32] * [64, 32]^T each trip, split in two: `change` is what stands in the loop beside, `before` in front of it.
@@ -302,7 +331,7 @@ TEST(Explain, AHintThatMustBeMetAndIsNotIsAnErrorThatNamesItAndSaysWhy) {
   const tilert_status status = tilert_kernel_compile(kernel.get(), &raw);
   ASSERT_EQ(status, TILERT_UNSUPPORTED);
   const tl::Error error(status, raw);
-  EXPECT_THAT(error.text(), AllOf(HasSubstr("kernel 'hinted'"), HasSubstr("'cluster 2' must be met for sm_80"), HasSubstr("multicast")));
+  EXPECT_THAT(error.text(), AllOf(HasSubstr("kernel 'hinted'"), HasSubstr("'cluster 2' must be met for sm_80"), HasSubstr("tensor copies")));
 }
 
 TEST(Explain, ACopyThatMustRunAheadOutsideALoopIsAnErrorThatNamesItsPlace) {

@@ -257,6 +257,13 @@ FAKE cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CuFunction, int th
   *blocks = 2048 / std::max(threads, 1);
   return kCuSuccess;
 }
+// Of 18 multiprocessors a group, each with one block.
+FAKE cuOccupancyMaxActiveClusters(int* clusters, CuFunction, const CuLaunchConfig* config) {
+  BEGIN(cuOccupancyMaxActiveClusters)
+  if (config->attribute_count != 1 || config->attributes[0].id != kCuAttributeCluster) return kCuInvalidValue;
+  *clusters = static_cast<int>(7 * (18 / config->attributes[0].value.cluster[0]));
+  return kCuSuccess;
+}
 FAKE cuLaunchKernel(CuFunction function, uint32_t gx, uint32_t gy, uint32_t gz, uint32_t bx, uint32_t by, uint32_t bz,
                     uint32_t shared, CuStream stream, void** parameters, void**) {
   BEGIN(cuLaunchKernel)

@@ -191,7 +191,7 @@ void EveryCall::copy() {
     o.valid = valid, o.valid_count = static_cast<uint32_t>(a.shape.size());
     for (uint32_t i = 0; i < o.valid_count; ++i) valid[i] = index();
   }
-  if (wild_) o.flags = in_.below(3), o.multicast = in_.below(2);
+  if (wild_) o.flags = in_.below(3), o.multicast = in_.below(3);
   Place s, d;
   region(s, from, extents), region(d, to, extents);
   TILERT_CALL(tilert_builder_copy, b_, &s.region, &d.region, sized(o));

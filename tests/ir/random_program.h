@@ -143,6 +143,7 @@ class RandomProgram {
         n.prefer = static_cast<CopyPrefer>(pick(4));
         n.must = flip();
         n.eviction = static_cast<Eviction>(pick(3));
+        n.multicast = flip();
         return n;
       }
       case 2: return Fill{region(), expr(any_type())};

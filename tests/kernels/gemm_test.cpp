@@ -52,6 +52,7 @@ std::string difference(const tl::Program& program, const tl::ProductChoice& c, c
     if (!hint["taken"] && hint["hint"].get<std::string>().rfind("raster", 0) != 0) return "hint: " + hint.dump();
   const json tile = c.swapped() ? json{c.tile_n, c.tile_m, c.tile_k} : json{c.tile_m, c.tile_n, c.tile_k};
   if (made["products"][0]["tile"] != tile) return "tile: " + made["products"].dump();
+  if (made.value("cluster", 1) != static_cast<int>(c.cluster)) return "cluster: " + made["hints"].dump();
   if (roles && made["roles"]["stages"] != c.stages) return "stages: " + made["roles"].dump();
   if (roles && made["roles"]["consumer_warpgroups"] != c.consumers) return "consumers: " + made["roles"].dump();
   if (made["shared_bytes"] > c.shared_bytes) return "shared memory: " + made["shared_bytes"].dump() + " of " + std::to_string(c.shared_bytes);

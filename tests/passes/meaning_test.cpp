@@ -132,6 +132,13 @@ kernel "rows" (%x) grid [1] {
 }
 )";
 
+// With hints that make points of the grid clusters of blocks, some of which lie beyond it.
+Program clustered(Program program, int64_t blocks, int64_t parts = 1, bool persistent = false) {
+  program.kernels[0].hints.all = {{ir::HintKind::cluster, blocks, false, {}}, {ir::HintKind::split_k, parts, false, {}}};
+  program.kernels[0].persistent = persistent;
+  return program;
+}
+
 std::vector<Example> examples() {
   std::vector<Example> all;
   for (DType dtype : {DType::f16, DType::bf16, DType::f32, DType::int8}) {
@@ -141,6 +148,9 @@ std::vector<Example> examples() {
     all.push_back({"odd gemm " + name, ir::samples::gemm(dtype, 48, 24, 16), {61, 24, 40}});
   }
   all.push_back({"gemm of 128-byte rows", text(kRows), {}});
+  all.push_back({"gemm in clusters", clustered(ir::samples::gemm(DType::int8, 32, 32, 32), 4), {150, 72, 64}});
+  all.push_back({"gemm of parts in clusters", clustered(ir::samples::gemm(DType::int8, 32, 32, 32), 2, 3), {90, 40, 160}});
+  all.push_back({"persistent gemm in clusters", clustered(ir::samples::gemm(DType::f16, 32, 32, 32), 3, 1, true), {150, 72, 64}});
   all.push_back({"softmax", text(kSoftmax), {37}, 1e-5});
   all.push_back({"transpose", text(kShared), {45}});
   return all;

@@ -181,6 +181,7 @@ bool Generator::fill(size_t tile) {
 void Generator::copy_hints(ir::Copy& node) {
   if (dice_.chance(20)) node.prefer = dice_.of({ir::CopyPrefer::tma, ir::CopyPrefer::async, ir::CopyPrefer::sync});
   if (dice_.chance(15)) node.eviction = dice_.of({ir::Eviction::first, ir::Eviction::last});
+  if (dice_.chance(10)) node.multicast = true;
 }
 
 // Whether values of `from` may be cast into `to`.

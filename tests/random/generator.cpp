@@ -154,6 +154,7 @@ ir::Hints Generator::hints() {
   if (dice_.chance(product_ ? 4 : 15)) h.set(Kind::roles, 1);
   if (dice_.chance(15)) h.set(Kind::raster, dice_.from(1, 4));
   if (dice_.chance(product_ ? 15 : 2)) h.set(Kind::split_k, dice_.from(2, 5));
+  if (dice_.chance(product_ ? 25 : 3)) h.set(Kind::cluster, dice_.from(2, 4));
   for (const char* target : {"sm_90a", "sm_80", "cpu"})
     if (dice_.chance(6)) h.all.push_back({dice_.chance(50) ? Kind::threads : Kind::raster, dice_.of({32, 64, 160}), false, target});
   return h;

@@ -290,7 +290,7 @@ class Shrinker {
       if (i != at) return {s};
       auto copy = std::make_shared<Stmt>(*s);
       if (auto* n = std::get_if<ir::Copy>(&copy->node)) {
-        if (way == 0) set(n->prefer, ir::CopyPrefer::any), set(n->eviction, ir::Eviction::normal);
+        if (way == 0) set(n->prefer, ir::CopyPrefer::any), set(n->eviction, ir::Eviction::normal), set(n->multicast, false);
         if (way == 1) set(n->safe, Expr{nullptr});
         if (way == 2) changed |= !n->valid.empty(), n->valid.clear();
       }

@@ -78,7 +78,7 @@ TEST_F(CudaDriverTest, EachMissingEntryPointIsNamedOrOptional) {
     EXPECT_EQ(driver.error().code, Code::kUnavailable);
     EXPECT_NE(driver.error().message.find(row.name), std::string::npos) << driver.error().message;
   }
-  EXPECT_EQ(optional, 7);
+  EXPECT_EQ(optional, 8);
 }
 
 TEST_F(CudaDriverTest, ACuda120DriverHasOnlyWhatItKnew) {

@@ -190,6 +190,22 @@ TEST_F(LaunchCuda, AGridWhoseBlocksMeetMustFitOnTheDevice) {
   EXPECT_EQ(FAKE(fake_calls)("cuLaunchKernelEx"), 0);
 }
 
+TEST_F(LaunchCuda, APersistentKernelHasAsManyWholeClustersAsFitOrAreAllowed) {
+  Artifact artifact = tma_gemm();
+  Kernel& kernel = artifact.kernels[0];
+  kernel.attributes = kKernelPersistent;
+  std::swap(kernel.grid[0], kernel.grid[1]);
+  kernel.grid[1] = kernel.grid[2];  // 1
+  const auto loaded = load(device_, artifact);
+  int launches = 0;
+  for (const auto& [most, blocks] : {std::pair(5, 4u), {1, 2u}, {1000, 126u}}) {  // 7 groups of 18 multiprocessors in the fake
+    EXPECT_EQ(gemm_call(128 * 500, 128, 128, stream_).attribute(TILERT_ATTRIBUTE_MAX_BLOCKS, most).launch(*loaded), Code::kOk);
+    EXPECT_EQ(launched(launches++).grid[0], blocks) << most;
+  }
+  kernel.cluster[0] = 4;
+  EXPECT_EQ(load(device_, artifact)->table().variants[0]->kernels[0].resident, 112) << "2 of 18 take none";
+}
+
 TEST_F(LaunchCuda, APersistentKernelHasAsManyBlocksAsFitOrAreAllowed) {
   Artifact artifact = saxpy();
   artifact.kernels[0].attributes = kKernelPersistent;

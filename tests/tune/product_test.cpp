@@ -231,6 +231,23 @@ TEST(Product, QuestionsWithoutAnAnswerSayWhatIsWrong) {
   EXPECT_THAT(message(served(16, 16, 16), target_of("cpu")), testing::HasSubstr("no cost model"));
 }
 
+TEST(Product, ClustersAreListedWhereTilesPairUpAndShareColumns) {
+  const auto listed = [](int64_t m) {
+    int found = 0;
+    for (const Choice& c : asked(served(m, 4096, 4096)))
+      if (c.cluster > 1) {
+        ++found;
+        EXPECT_EQ(c.path, Path::warpgroup);
+        EXPECT_EQ(ceildiv(m, c.tile_m) % c.cluster, 0);
+        EXPECT_TRUE(c.tile_n % (8 * c.cluster) == 0 || c.tile_k > 64) << c.tile_n;
+      }
+    return found;
+  };
+  EXPECT_GT(listed(4096), 0);
+  EXPECT_EQ(listed(8), 0);
+  EXPECT_EQ(asked(served(4096, 4096, 4096))[0].cluster, 1);  // as long as nobody has measured them
+}
+
 TEST(Product, NothingToComputeIsALaunch) {
   for (const Product& p : {served(0, 4096, 4096), served(64, 0, 4096)}) EXPECT_EQ(asked(p)[0].bound, Bound::latency);
   EXPECT_GT(best(served(64, 64, 0)), 0);

@@ -95,6 +95,7 @@ Result<Program> try_grouped_gemm(const Product& p, const ProductChoice& c, Group
   // The tensor copy engine reads matrices, not experts' [k, n]: products of warps are what each choice comes to.
   ProductChoice made = c;
   if (p.fixed_order && !p.trans_b) made.path = TILERT_PATH_WARP;
+  made.cluster = 1;  // blocks whose tiles are counted in memory make no clusters
   Hints hints = detail::hints_of(p, made);
   b.grid({ceildiv(N, n), T}, hints.persistent(tile_count), [&](const Index& x, const Index& y) {
     const Index group = tiles(y, 0), row = tiles(y, 1), end = tiles(y, 2);
