@@ -98,9 +98,9 @@ class Clusters {
     std::string reason;
     const Block before(kernel_.body.begin(), kernel_.body.begin() + static_cast<std::ptrdiff_t>(at_) + 1);
     for_each_stmt(before, [&](const Stmt& s) {
-      bool acts = std::holds_alternative<Atomic>(s.node) || std::holds_alternative<ThreadOp>(s.node) || std::holds_alternative<Report>(s.node) ||
-                  std::holds_alternative<Inline>(s.node) || std::holds_alternative<CallDevice>(s.node) || std::holds_alternative<While>(s.node) ||
-                  std::holds_alternative<Jump>(s.node);
+      const auto is = [&]<class... T>(std::variant<T...>*) { return (std::holds_alternative<T>(s.node) || ...); };
+      using Acts = std::variant<Atomic, ThreadOp, AsyncOp, Report, Inline, CallDevice, While, Jump>;
+      bool acts = is(static_cast<Acts*>(nullptr));
       for (const BufferUse& use : buffer_uses(s)) acts |= use.write && program_.buffer(use.buffer).scope == Scope::global;
       if (acts && reason.empty()) reason = fmt::format("operation {} would happen for blocks beyond the grid too, which is no multiple of {}", s.ordinal, blocks_);
     });
