@@ -392,6 +392,7 @@ Result<Module> infer_layouts(Module module, const PassContext& context) {
   for (size_t k = 0; k < module.program.kernels.size(); ++k) {
     const Kernel kernel = module.program.kernels[k];
     TILERT_TRY(Inference(module, kernel, module.plans[k], context).run());
+    TILERT_TRY(check_fragments(module.program, module.plans[k]));
   }
   return module;
 }

@@ -11,17 +11,27 @@
 
 namespace tilert::passes {
 
-// The module after `stop`, with all dims bound to `size`.
-inline Module lowered(const std::string& text, const char* target, const char* stop = "", int64_t size = 1024) {
+inline Result<Module> try_lower(const std::string& text, const char* target, const char* stop, int64_t size) {
   auto program = ir::parse(text, "test");
   EXPECT_TRUE(program) << (program ? "" : program.error().message);
   auto parsed = parse_target(target);
   EXPECT_TRUE(parsed);
   auto module = specialize(*program, std::vector<DimChoice>(program->dims.size(), DimChoice{size, 1, size, size}));
   EXPECT_TRUE(module);
-  auto done = run_gpu_passes(*std::move(module), {*parsed, parsed->device_class}, stop);
+  return run_gpu_passes(*std::move(module), {*parsed, parsed->device_class}, stop);
+}
+
+// The module after `stop`, with all dims bound to `size`.
+inline Module lowered(const std::string& text, const char* target, const char* stop = "", int64_t size = 1024) {
+  auto done = try_lower(text, target, stop, size);
   EXPECT_TRUE(done) << (done ? "" : done.error().message);
   return *std::move(done);
+}
+
+// Why a program is not taken down; empty: it is.
+inline std::string refused(const std::string& text, const char* target) {
+  const auto done = try_lower(text, target, "", 1024);
+  return done ? "" : done.error().message;
 }
 
 inline int count(const ir::Block& block, ir::Primitive primitive) {

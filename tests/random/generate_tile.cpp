@@ -296,6 +296,7 @@ bool Generator::gemm(std::optional<size_t> operand) {
   }
   const size_t b = *other;
   const int64_t n = places_[b].shape[!trans_b];
+  if (m * n > 2 * kMaxTileElements) return false;  // rows of a narrow view, each with each
   const bool f32s = places_[a].dtype == DType::f32 && places_[b].dtype == DType::f32;
   const bool tf32 = f32s && dice_.chance(40);
   const DType in = tf32 ? DType::tf32 : ir::gemm_operand_dtype(places_[a].dtype, places_[b].dtype);
