@@ -36,7 +36,7 @@ struct Effects {
 
 class Inserter {
  public:
-  Inserter(const Program& program, const KernelPlan& plan) : program_(program), roles_(plan.roles) {
+  Inserter(const Program& program, const KernelPlan& plan) : program_(program), roles_(plan.roles), tiles_(roles_.on ? plan.tile_round : kNoVar) {
     for (const auto& [loop, ring] : plan.rings)
       if (ring.stages > 1) ahead_.insert(ring.copies.begin(), ring.copies.end());
   }
@@ -100,6 +100,7 @@ class Inserter {
     const State left = stable(state, [&](State& trip) {
       result.body = walk(loop.body, trip);
       tail = trip;
+      if (loop.var == tiles_) forget_tensors(trip);
     });
     state.merge(tail);
     state.merge(left);
@@ -163,19 +164,29 @@ class Inserter {
     state.writes.clear();
     state.updates.clear();
   }
-  // At a barrier that a lowering placed. One of a warpgroup among others orders what only that warpgroup touches.
+  // At a barrier that a lowering placed. One of a warpgroup or warp among others orders what only that one touches.
   void met(const Stmt& s, State& state) const {
     const auto& call = std::get<Call>(s.node);
+    const auto settle = [&](const std::set<BufferId>& tiles) {
+      for (BufferId tile : tiles) {
+        state.reads.erase(tile);
+        state.writes.erase(tile);
+      }
+    };
+    if (call.primitive == Primitive::warp_sync) return settle(roles_.warp_staging);
     const bool all = call.primitive != Primitive::named_barrier || call.args[1].value->as_int() == int64_t{roles_.consumers} * 128;
-    if (all) return clear(state);
-    for (BufferId tile : roles_.staging) {
-      state.reads.erase(tile);
-      state.writes.erase(tile);
-    }
+    all ? clear(state) : settle(roles_.staging);
+  }
+  // Tiles are blocks of the grid to the program, and blocks are in no order unless they say so, which kernels with roles do not.
+  void forget_tensors(State& state) const {
+    const auto is_tensor = [&](BufferId id) { return program_.buffer(id).scope == Scope::global && !is_workspace(program_.buffer(id)); };
+    std::erase_if(state.reads, is_tensor);
+    std::erase_if(state.writes, is_tensor);
+    std::erase_if(state.updates, [&](const Update& u) { return is_tensor(u.first); });
   }
   static bool is_barrier(const Stmt& s) {
     const auto* c = std::get_if<Call>(&s.node);
-    return c && primitive_row(c->primitive).kind == "barrier";
+    return c && (primitive_row(c->primitive).kind == "barrier" || c->primitive == Primitive::warp_sync);
   }
   static bool is_sync(const Stmt& s) {
     const auto* c = std::get_if<Call>(&s.node);
@@ -309,6 +320,7 @@ class Inserter {
 
   const Program& program_;
   const RolePlan& roles_;
+  VarId tiles_;  // of the loop over tiles of a kernel with roles
   std::set<uint32_t> ahead_;  // copies of rings
   std::vector<State> exits_;  // of the loops around: what jumps out of them bring
 };

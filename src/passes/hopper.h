@@ -1,8 +1,10 @@
-// Lowering of a kernel whose warps have roles (roles.h), as a class in three files: hopper_kernel.cpp has the frame and the
-// producer, hopper_product.cpp the products, hopper_store.cpp the stores through the tensor copy engine.
+// Lowering of a kernel whose warps have roles (roles.h), as a class in four files: hopper_kernel.cpp has the frame and the
+// producer, hopper_product.cpp the products, hopper_work.cpp what is done to their elements in each trip, hopper_store.cpp the
+// results' way out.
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -62,8 +64,6 @@ class RoleLowering {
 
   // ---- products (hopper_product.cpp) ----
   Status multiply_loop();
-  Status work_loop();
-  ir::StmtPtr with_slot(const ir::StmtPtr& s, ir::Expr slot) const;
   void release(ir::BufferId before);
   void hold(ir::BufferId fragment);
   // A product's operand as it lies in its tile: bytes of a swizzled row, of a column of such rows, of an element.
@@ -77,13 +77,52 @@ class RoleLowering {
   ir::Expr advance(ir::Expr base, const Operand& operand, int64_t step, int64_t mn);
   void multiply(const ir::Stmt& s, const ir::Gemm& gemm, ir::Expr slot);
 
+  // ---- element-wise work of a trip (hopper_work.cpp) ----
+  // A read of the work that waits for no product: from the ring while the trip's products run, from a tensor a trip earlier still.
+  struct EarlyRead {
+    ir::Parallel loop;         // reads it for the coordinates that it depends on, into `values`
+    FragmentMap map;
+    ir::BufferId values;
+    ir::BufferId following = ir::kNoBuffer;  // of a tensor: the next trip's
+  };
+  struct Work {
+    ir::StmtPtr loop;
+    std::vector<EarlyRead> reads;
+  };
+  Status work_loop();
+  // With two sums in turn: the product of a trip runs while the one before is worked on.
+  struct Alternation {
+    const ir::Stmt* product;
+    std::vector<Work> works;
+    bool reads_late;         // some work reads the ring behind the product
+    ir::BufferId sums[2], slots[2];
+  };
+  Status alternate_loop(const std::vector<Work>& works);
+  void issue(const Alternation& all, int sum);
+  Status finish(const Alternation& all, int sum, ir::Expr trip, const char* left);
+  // Runs f with a variable of that value, of which all is known that is of the loop's.
+  Status at_trip(ir::Expr value, const std::function<Status(ir::Expr)>& f);
+  std::vector<Work> split_works();
+  bool reads_ring(const std::vector<Work>& works) const;
+  Status each_read(const std::vector<Work>& works, const std::function<Status(const EarlyRead&)>& f) const;
+  Status read_ahead(const std::vector<Work>& works, ir::Expr slot, ir::Expr trip);
+  void keep_following(const std::vector<Work>& works);
+  Work split_work(const ir::StmtPtr& s);
+  std::optional<EarlyRead> early_read(const ir::Parallel& loop, const FragmentMap& map, const ir::Let& let, std::vector<ir::Expr>* place);
+  Status read_early(const EarlyRead& read, ir::BufferId to, ir::Expr slot, ir::Expr trip);
+  void give_slot_back(ir::Expr slot);
+  ir::StmtPtr with_slot(const ir::StmtPtr& s, ir::Expr slot) const;
+
   // ---- stores (hopper_store.cpp) ----
   bool lies_as_sums(ir::BufferId fragment) const;
-  bool is_staged(const ir::Stmt& s) const;
-  bool stages(const ir::Stmt& s) const;  // it is, or holds one that is
+  bool is_staged(const ir::Stmt& s) const;          // leaves through shared memory and the copy engine
+  bool is_stored_by_rows(const ir::Stmt& s) const;  // through shared memory and warps' stores
+  bool stages(const ir::Stmt& s) const;  // is staged, or holds one that is
   void wait_for_staging();
   void meet_warpgroup();
   Status store(const ir::Stmt& s, const ir::Copy& copy);
+  Status store_rows(const ir::Stmt& s, const ir::Copy& copy);
+  ir::Parallel rows_loop(const ir::Copy& copy, ir::BufferId staging, int64_t lane_rows, ir::Expr step);
   Status fill_staging(const ir::Stmt& s, const ir::Copy& copy, ir::BufferId staging, int64_t rows);
   void fill_by_matrices(const ir::Copy& copy, ir::BufferId staging, int64_t rows, bool casts);
 

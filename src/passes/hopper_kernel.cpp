@@ -279,6 +279,7 @@ Status RoleLowering::consume_tile() {
 
 Status RoleLowering::around_loop(const StmtPtr& s) {
   if (is_staged(*s)) return store(*s, std::get<Copy>(s->node));
+  if (is_stored_by_rows(*s)) return store_rows(*s, std::get<Copy>(s->node));
   const If* inside = guard_branch(*s, low_.plan());
   if (!inside) return low_.statement(s);
   Status status;

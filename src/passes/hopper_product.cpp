@@ -51,41 +51,6 @@ Status RoleLowering::multiply_loop() {
   return {};
 }
 
-// Element-wise work waits for the trip's products, while other warpgroups multiply. Each warp gives the slot back for itself:
-// its lanes have read the tiles too, and a copy that follows without a proxy fence between overtakes such reads on an H200.
-Status RoleLowering::work_loop() {
-  if (!tiles_) place_ = enter_ring(0);
-  Status status;
-  loop_over([&] {
-    const auto [slot, parity] = read_place(place_);
-    low_.call(Primitive::mbarrier_wait, {barrier_arg(full_, slot), value_arg(parity)});
-    for (const StmtPtr& s : loop().body)
-      if (const auto* gemm = std::get_if<Gemm>(&s->node)) multiply(*s, *gemm, slot);
-    low_.call(Primitive::wgmma_wait, {text_arg("0")});
-    for (const StmtPtr& s : loop().body)
-      if (const auto* gemm = std::get_if<Gemm>(&s->node)) hold(gemm->c.buffer);
-    for (const StmtPtr& s : loop().body)
-      if (status && std::holds_alternative<Parallel>(s->node)) status = low_.statement(with_slot(s, slot));
-    low_.call(Primitive::proxy_fence, {});
-    low_.call(Primitive::warp_sync, {});
-    give_back(slot, nullptr, 32);
-    advance(place_, slot, parity);
-  });
-  TILERT_TRY(std::move(status));
-  return before_last_wait();
-}
-
-// The statement with the slot as first index of the tiles that it reads itself.
-StmtPtr RoleLowering::with_slot(const StmtPtr& s, Expr slot) const {
-  return rewrite_block({s}, [&](const StmtPtr& inner) -> Block {
-    const auto* let = std::get_if<Let>(&inner->node);
-    if (!let || let->value || !roles_.plain_tiles.count(let->read.buffer)) return {inner};
-    Let read = *let;
-    read.read.indices.insert(read.read.indices.begin(), slot);
-    return {make_stmt(std::move(read), inner->ordinal, inner->location)};
-  }).front();
-}
-
 void RoleLowering::release(BufferId before) {
   const Expr last = low_.read({before, {}}, "before");
   give_back(last, arith::le(arena_, low_.index(0), last), 128);

@@ -9,6 +9,7 @@
 #include "passes/layouts.h"
 #include "passes/roles.h"
 #include "passes/select.h"
+#include "support/round.h"
 
 namespace tilert::passes {
 
@@ -36,6 +37,11 @@ bool RoleLowering::is_staged(const Stmt& s) const {
 bool RoleLowering::stages(const Stmt& s) const {
   const If* inside = guard_branch(s, low_.plan());
   return is_staged(s) || (inside && std::any_of(inside->then_body.begin(), inside->then_body.end(), [&](const StmtPtr& inner) { return is_staged(*inner); }));
+}
+
+bool RoleLowering::is_stored_by_rows(const Stmt& s) const {
+  const auto* copy = std::get_if<Copy>(&s.node);
+  return copy && roles_.row_stores.count(s.ordinal) && lies_as_sums(copy->src.buffer);
 }
 
 // The copy of the tile before may still read it.
@@ -69,6 +75,53 @@ Status RoleLowering::store(const Stmt& s, const Copy& copy) {
   });
   note_tensor_copy(s, copy.dst.buffer, map);
   return {};
+}
+
+// The trip `step` of a loop over a warp's 16 of each 64 rows: `lane_rows` of them, each moved by neighbouring lanes.
+Parallel RoleLowering::rows_loop(const Copy& copy, BufferId staging, int64_t lane_rows, Expr step) {
+  Program& program = low_.program();
+  const int64_t share = copy.src.extents[0] / roles_.consumers, in_warp = 16 / lane_rows;
+  Parallel loop;
+  loop.vars = {program.add_var(VarKind::loop, DType::index, "i"), program.add_var(VarKind::loop, DType::index, "j")};
+  loop.extents = {4 * roles_.consumers * lane_rows, copy.src.extents[1]};
+  const Expr i = program.var(loop.vars[0]), j = program.var(loop.vars[1]), warp = arith::floordiv(arena_, i, lane_rows);
+  const auto plus = [&](Expr x, Expr y) { return arith::add(arena_, x, y); };
+  const Expr first = plus(arith::mul(arena_, arith::floordiv(arena_, warp, 4), share), arith::mul(arena_, arith::mod(arena_, warp, 4), 16));
+  const Expr within = plus(arith::mul(arena_, arith::floordiv(arena_, step, in_warp), 64), arith::mul(arena_, arith::mod(arena_, step, in_warp), lane_rows));
+  const Expr row = plus(plus(first, within), arith::mod(arena_, i, lane_rows));
+  const DType dtype = program.buffer(staging).dtype;
+  const VarId x = program.add_var(VarKind::let, dtype, "x");
+  loop.body.push_back(make_stmt(Let{x, nullptr, {staging, {row, j}}}));
+  loop.body.push_back(make_stmt(Store{{copy.dst.buffer, {plus(copy.dst.offsets[0], row), plus(copy.dst.offsets[1], j)}}, program.var(x)}));
+  return loop;
+}
+
+// Rows that the engine cannot write: each warp stages its own and stores them along the rows, which touches a third of the
+// memory's sectors that the accumulators' order would.
+Status RoleLowering::store_rows(const Stmt& s, const Copy& copy) {
+  const int64_t rows = copy.src.extents[0], columns = copy.src.extents[1], share = rows / roles_.consumers;
+  const BufferId staging = low_.staging_tile(low_.program().buffer(copy.dst.buffer).dtype, {rows, columns}, roles_.row_stores.at(s.ordinal));
+  low_.plan().roles.warp_staging.insert(low_.plan().flat.at(staging));
+  if (tiles_) low_.call(Primitive::warp_sync, {});  // its other lanes may still read the tile before
+  TILERT_TRY(fill_staging(s, copy, staging, share));
+  low_.call(Primitive::warp_sync, {});
+  const Parallel whole = rows_loop(copy, staging, 1, low_.index(0));
+  const int64_t width = ElementWise(low_, whole, FragmentMap(whole.extents, {}), {}, {}).widest();
+  int64_t lanes = 32;
+  while (lanes > 2 && lanes / 2 * width >= columns) lanes /= 2;
+  const int64_t lane_rows = 32 / lanes;
+  const std::vector<Digit> digits = {{Place::register_, width, 1, 1}, {Place::register_, ceil_div(columns, lanes * width), 1, lanes * width},
+                                     {Place::lane, lanes, 1, width}, {Place::lane, lane_rows, 0, 1}, {Place::warp, 4, 0, lane_rows},
+                                     {Place::warpgroup, roles_.consumers, 0, 4 * lane_rows}};
+  Status status;
+  low_.group(fmt::format("{}: copy, rows out", s.ordinal), [&] {
+    low_.serial(share / 4 / lane_rows, [&](Expr step) {
+      const Parallel loop = rows_loop(copy, staging, lane_rows, step);
+      status = ElementWise(low_, loop, FragmentMap(loop.extents, digits), "neighbouring lanes", {}).run();
+    });
+  });
+  low_.plan().copies[s.ordinal] = {CopyPlan::Engine::registers, width * dtype_bytes(low_.program().buffer(staging).dtype)};
+  return status;
 }
 
 // 16-bit elements by matrices of 8x8, where the tile is made of 16 columns of whole instructions; others in pairs.

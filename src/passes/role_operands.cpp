@@ -136,6 +136,23 @@ std::string RolePlanner::take_work(const Parallel& loop) {
   return reason;
 }
 
+bool RolePlanner::alternates(const For& loop) const {
+  if (!plan_.roles.works || gemms_.size() != 1 || plan_.roles.consumers > 2 || loop.step < 1) return false;
+  const auto found = std::find_if(loop.body.begin(), loop.body.end(), [](const StmtPtr& s) { return std::holds_alternative<Gemm>(s->node); });
+  const auto& gemm = std::get<Gemm>((*found)->node);
+  const BufferId sum = gemm.c.buffer;
+  if (!gemm.accumulate || !gemm.accumulate->is_constant() || gemm.accumulate->bits != 0 || !views_of(program_, sum).empty()) return false;
+  std::set<const Stmt*> inside;
+  for_each_stmt(loop.body, [&](const Stmt& s) { inside.insert(&s); });
+  bool elsewhere = false;
+  for_each_stmt(kernel_.body, [&](const Stmt& s) {
+    if (inside.count(&s) || std::holds_alternative<Alloc>(s.node)) return;
+    for (const BufferUse& use : buffer_uses(s)) elsewhere |= use.buffer == sum;
+  });
+  const int64_t own = gemms_.begin()->second.m * gemms_.begin()->second.n / (128 * plan_.roles.consumers);
+  return !elsewhere && accumulators_ + own <= kMostAccumulators;
+}
+
 // A tile that consumers read element by element lies as it is written: row-major.
 std::string RolePlanner::take_plain(const Copy& c) {
   const Buffer& b = program_.buffer(c.dst.buffer);

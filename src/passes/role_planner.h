@@ -10,6 +10,8 @@
 
 namespace tilert::passes {
 
+inline constexpr int64_t kMostAccumulators = 200;  // registers of a consumer's thread, one or two warpgroups of them
+
 class RolePlanner {
  public:
   RolePlanner(Module& module, const ir::Kernel& kernel, KernelPlan& plan, const PassContext& context);
@@ -26,6 +28,7 @@ class RolePlanner {
   // Whether another statement writes (or also reads) memory of the tensor: copies of the engine are not in order with it.
   bool is_touched(const ir::Stmt& s, ir::BufferId tensor, bool writes_only) const;
   void take_store(const ir::Stmt& s, const ir::Copy& copy);
+  bool engine_stores(const ir::Copy& copy);
   int64_t stage_results(int64_t room, int64_t slot);
   std::string budget(const ir::For& loop);
   void take_stores(const ir::Block& block);
@@ -36,6 +39,8 @@ class RolePlanner {
   std::string take_product(const ir::Stmt& s, const ir::Gemm& gemm);
   std::string take_work(const ir::Parallel& loop);
   std::string take_plain(const ir::Copy& copy);
+  // Whether a second sum has room beside the loop's only one, which each trip makes anew and nothing else uses.
+  bool alternates(const ir::For& loop) const;
   const Atom* warpgroup_atom(const ir::Gemm& gemm) const;
   int consumers_for(const GemmPlan& plan) const;
   std::string take_operand(const ir::Region& region, const GemmPlan& plan, bool is_a, bool mn_major);
@@ -52,11 +57,12 @@ class RolePlanner {
   const PassContext& context_;
   std::map<uint32_t, GemmPlan> gemms_;
   std::set<ir::BufferId> filled_, products_of_, in_tf32_, worked_on_;
-  // A copy to global memory that may go through a staging tile of so many bytes.
+  // A copy to global memory that may go through a staging tile of so many bytes, from there by the engine or by rows.
   struct StagedResult {
     uint32_t ordinal;
     TensorMapPlan map;
     int64_t bytes;
+    bool by_engine;
   };
   std::vector<StagedResult> results_;
   int64_t accumulators_ = 0;

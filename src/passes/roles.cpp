@@ -148,22 +148,28 @@ void RolePlanner::take_stores(const Block& block) {
   }
 }
 
-// A result may leave through shared memory and the copy engine; it may also leave in any other way. Its fragment must lie as a
-// product's accumulators, which the lowering sees: here it has their shape.
+// A result may leave through shared memory, by the copy engine or row by row; it may also leave in any other way. Its fragment
+// must lie as a product's accumulators, which the lowering sees: here it has their shape.
 void RolePlanner::take_store(const Stmt& s, const Copy& c) {
   const Buffer &src = program_.buffer(c.src.buffer), &dst = program_.buffer(c.dst.buffer);
   if (dst.scope != Scope::global || src.scope != Scope::fragment || src.shape.size() != 2 || !is_whole(program_, c.src)) return;
+  if (is_table(dst) || dst.shape.size() != 2 || dtype_is_packed(dst.dtype) || !dst.strides[1]->is_constant() || dst.strides[1]->as_int() != 1) return;
   const int64_t rows = c.src.extents[0], columns = c.src.extents[1], size = dtype_bytes(dst.dtype);
   const bool as_sums = std::any_of(gemms_.begin(), gemms_.end(), [&](const auto& g) { return g.second.m == rows && g.second.n == columns; });
   if (!as_sums || !c.valid.empty() || size > 2) return;  // a tile of 32-bit elements would take the ring's slots
-  if (is_touched(s, c.dst.buffer, false) || !engine_takes(module_, c.dst).empty()) return;
+  if (is_touched(s, c.dst.buffer, false)) return;
   const int64_t share = rows / plan_.roles.consumers, span = swizzle_span(columns * size);
   if (span == 0 || share > 256 || rows % (64 * plan_.roles.consumers) != 0) return;
-  for (Expr offset : c.dst.offsets)  // the engine writes nothing before a tensor's start
-    if (module_.facts.range(offset).low < 0) return;
+  results_.push_back({s.ordinal, {c.dst.buffer, {span / size, share}, static_cast<int>(span)}, rows * columns * size, engine_stores(c)});
+}
+
+bool RolePlanner::engine_stores(const Copy& c) {
+  const Buffer& dst = program_.buffer(c.dst.buffer);
+  if (!engine_takes(module_, c.dst).empty()) return false;
+  for (Expr offset : c.dst.offsets)  // it writes nothing before a tensor's start
+    if (module_.facts.range(offset).low < 0) return false;
   // It writes whole 16 bytes, beyond the end of rows that end between: what lies there may be another's.
-  if (!module_.facts.range(dst.shape[1]).multiple_of(16 / size)) return;
-  results_.push_back({s.ordinal, {c.dst.buffer, {span / size, share}, static_cast<int>(span)}, rows * columns * size});
+  return module_.facts.range(dst.shape[1]).multiple_of(16 / dtype_bytes(dst.dtype));
 }
 
 // Bytes of the results' staging tiles; none where the ring would not be one beside them.
@@ -172,6 +178,10 @@ int64_t RolePlanner::stage_results(int64_t room, int64_t slot) {
   for (const StagedResult& r : results_) staging += r.bytes;
   if (room - staging < 2 * slot) return 0;
   for (StagedResult& r : results_) {
+    if (!r.by_engine) {
+      plan_.roles.row_stores[r.ordinal] = r.map.swizzle;
+      continue;
+    }
     plan_.roles.stores[r.ordinal] = plan_.roles.maps.size();
     plan_.roles.maps.push_back(std::move(r.map));
   }
@@ -202,7 +212,8 @@ std::string RolePlanner::budget(const For& loop) {
   // Of 65536 registers each warpgroup starts with an equal part; what the producer gives up goes to the consumers.
   if (plan_.roles.consumers == 2) plan_.roles.producer_registers = 40, plan_.roles.consumer_registers = 232;
   if (plan_.roles.consumers == 3) plan_.roles.producer_registers = 32, plan_.roles.consumer_registers = 160;
-  if (accumulators_ > (plan_.roles.consumers == 3 ? 96 : 200)) return "its accumulators do not fit in registers";
+  plan_.roles.alternates = alternates(loop);
+  if (accumulators_ > (plan_.roles.consumers == 3 ? 96 : kMostAccumulators)) return "its accumulators do not fit in registers";
   return {};
 }
 

@@ -193,8 +193,12 @@ bool result_staged(const Product& product, const Choice& choice) {
   const int bits = dtype_bits(product.c);
   if (bits > 16 && !(bits == 32 && capability::staged_wide)) return false;
   if (choice.tile_n * bits / 8 % (capability::staged_narrow ? 32 : 128) != 0) return false;
+  return choice.tile_m / std::max(choice.consumers, 1) % 64 == 0;
+}
+
+bool engine_stores(const Product& product, const Choice& choice) {
   const int64_t ldc = product.ldc ? product.ldc : product.n;
-  return ldc * bits / 8 % 16 == 0 && product.n * bits / 8 % 16 == 0 && choice.tile_m / std::max(choice.consumers, 1) % 64 == 0;
+  return result_staged(product, choice) && ldc * dtype_bits(product.c) % 128 == 0 && product.n * dtype_bits(product.c) % 128 == 0;
 }
 
 bool operands_held(const Product& p, const DeviceClass& device) {

@@ -120,7 +120,8 @@ class Model {
   // Clocks in which a tile's result leaves, which its products do not hide, for the tiles of a round.
   double leave() const {
     const double elements = double(c_.tile_m) * c_.tile_n;
-    const double rate = result_staged(p_, c_) ? staged_store_bytes : c_.swapped ? scattered_store_bytes : direct_store_bytes;
+    const double staged = engine_stores(p_, c_) ? staged_store_bytes : row_store_bytes;
+    const double rate = result_staged(p_, c_) ? staged : c_.swapped ? scattered_store_bytes : direct_store_bytes;
     const double read = double(p_.epilogue_bytes) / (double(p_.m) * p_.n) * elements / direct_store_bytes;
     double clocks = elements * bytes_c() / rate + read + elements / c_.threads * element_clocks + leave_clocks;
     // A part goes to L2; whether it was the last is known after a fence and an atomic, and that one reads all of its tile's.

@@ -71,8 +71,10 @@ bool rows_on_16_bytes(const Product& product);  // of A and B both
 bool keeps_order(const Product& product);       // candidates are of one order of sums: asked for, and sums are rounded
 bool a_k_major(const Product& product);
 bool b_k_major(const Product& product);
-// Whether the result goes through shared memory and the tensor copy engine, and the bytes that its staging takes.
+// Whether the result goes through shared memory, from there by the tensor copy engine or by warps along its rows, and the bytes
+// that its staging takes.
 bool result_staged(const Product& product, const Choice& choice);
+bool engine_stores(const Product& product, const Choice& choice);
 int64_t staging_bytes(const Product& product, const Choice& choice);
 int64_t slot_bytes(const Product& product, const Choice& choice);
 int64_t shared_bytes(const Product& product, const Choice& choice);  // of a block

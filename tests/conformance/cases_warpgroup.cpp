@@ -248,7 +248,7 @@ Scenario endings(const Values& v) {
 // a trip's products declared in the loop.
 Scenario block_scales(const Values& v) {
   const Types types = kTypes[v["types"]];
-  const int64_t bm = v["M"], bn = v["N"], bk = v["row_bytes"] / bytes_of_type(types.a), m = bm + 24, n = bn - 4, blocks = 5, k = blocks * bk - 16;
+  const int64_t bm = v["M"], bn = v["N"], bk = v["row_bytes"] / bytes_of_type(types.a), m = bm + 24, n = bn - 4, blocks = v["trips"], k = blocks * bk - 16;
   Scenario s;
   s.program([&](tl::Builder& b) {
     auto A = b.input("A", types.a, {m, k}), B = b.input("B", types.b, {n, k});
@@ -332,7 +332,7 @@ void add_warpgroup_cases(std::vector<Case>& to) {
   to.push_back({"36", "warpgroup_widths", {{"N", {8, 16, 24, 40, 72, 100, 144, 256}}, {"M", {16, 64, 100, 128, 192, 256}}, {"types", {0, 3, 6}}}, widths});
   to.push_back({"40", "warpgroup_results", {{"out", {0, 1, 2, 3, 4, 5, 6, 7}}, {"N", {64, 96, 80, 40}}, {"M", {64, 128, 32}}, {"tiles", {0, 1}}}, results});
   to.push_back({"39", "warpgroup_endings", {{"kind", {0, 1, 2, 3, 4, 5, 6, 7}}, {"M", {64, 128}}, {"N", {64, 96}}, {"persistent", {0, 1}}, {"out", {static_cast<int64_t>(tl::f32), static_cast<int64_t>(tl::bf16)}}}, endings});
-  to.push_back({"39", "warpgroup_block_scales", {{"types", {0, 3}}, {"M", {64, 128}}, {"N", {64, 40}}, {"row_bytes", {128, 64}}, {"persistent", {0, 1}}}, block_scales});
+  to.push_back({"39", "warpgroup_block_scales", {{"types", {0, 3}}, {"M", {64, 128}}, {"N", {64, 40}}, {"row_bytes", {128, 64}}, {"persistent", {0, 1}}, {"trips", {5, 1, 2, 4}}}, block_scales});
   to.push_back({"39", "warpgroup_two_products", {{"M", {64, 128}}, {"N", {64, 40}}, {"trips", {4, 5}}, dtypes({tl::f16, tl::bf16})}, two_products});
   to.push_back({"40", "tf32_rounds_half_to_even", {{"base", {4090, 8160}}}, tf32_rounds});
 }

@@ -204,5 +204,44 @@ TEST(Roles, WorkOnTheProductsOfATripIsTheConsumers) {
   EXPECT_EQ(reason(scaled_text(copy, "@S[%k, add(mul(%y, 128), %i)]")), "operation 41: nothing in the loop reads its tile");
 }
 
+// Registers for two sums and the total: 64 + 64 + 64 a thread. The sum is made anew in each trip, and only the loop knows it.
+TEST(Roles, AProductThatEachTripWorksOnAlternatesBetweenTwoSumsWhereTheyFit) {
+  const std::string copy = "    41: copy @S[%k:1, mul(%y, 128):128] -> @scales[0:1, 0:128]\n";
+  const auto alternates = [&](const std::string& was, const std::string& is) {
+    std::string text = scaled_text(copy, "@scales[0, %i]");
+    for (const auto& [from, to] : {std::pair<std::string, std::string>{"accumulate true", "accumulate false"}, {"90: copy @acc", "90: copy @total"}, {"  4: fill @acc[0:128, 0:128] = f32(0x0)\n", ""}, {was, is}})
+      if (!from.empty()) text.replace(text.find(from), from.size(), to);
+    const Module module = lowered(text, "sm_90a");
+    EXPECT_TRUE(module.plans[0].roles.on) << module.plans[0].roles.reason;
+    EXPECT_EQ(count(module.program.kernels[0].body, Primitive::wgmma), module.plans[0].roles.alternates ? 8 : 4);  // of 16 trips no odd one is left
+    return module.plans[0].roles.alternates;
+  };
+  EXPECT_TRUE(alternates("", ""));
+  EXPECT_FALSE(alternates("accumulate false", "accumulate true"));
+  EXPECT_FALSE(alternates("  90: copy @total", "  89: copy @acc[0:128, 0:128] -> @C[mul(%y, 128):128, mul(%x, 128):128]\n  90: copy @total"));
+}
+
+TEST(Roles, ResultsWhoseRowsTheEngineCannotWriteAreStoredByWarps) {
+  std::string text = gemm_text({});
+  const std::string was = "[%M, %N] out";
+  const Module module = lowered(text.replace(text.find(was), was.size(), "[%M, 1020] strides [1021, 1] out"), "sm_90a");
+  const RolePlan& roles = module.plans[0].roles;
+  ASSERT_TRUE(roles.on) << roles.reason;
+  EXPECT_EQ(roles.stores.size(), 0u);
+  EXPECT_EQ(roles.row_stores.size(), 1u);
+  const ir::Block& body = module.program.kernels[0].body;
+  EXPECT_EQ(count(body, Primitive::tma_store_2d), 0);
+  EXPECT_GT(count(body, Primitive::stmatrix_x4), 0);
+  EXPECT_EQ(count(body, Primitive::named_barrier), 0);  // a warp's rows are its own
+}
+
+TEST(Layouts, AFragmentThatNoThreadHasRegistersForIsRefused) {
+  GemmShape g;
+  g.bm = 768, g.bn = 768, g.hints = " hint roles 1";
+  EXPECT_EQ(refused(gemm_text(g), "sm_90a"), "fragment 'acc' of 768x768 f32 takes 2304 registers of each of 256 threads, which have 255: use a smaller tile, a shared one, or more threads");
+  g.bm = 256, g.bn = 256;
+  EXPECT_EQ(refused(gemm_text(g), "sm_90a"), "");
+}
+
 }  // namespace
 }  // namespace tilert::passes
