@@ -699,7 +699,8 @@ TILERT_API tilert_status tilert_builder_clear(tilert_builder* builder,
  * trans_b; C is an M x N fragment. A and B from shared tiles or fragments. Of two floats the wider operand is cast to the
  * narrower dtype, an integer to the float; fp8 and smaller to the other's dtype, among themselves to f16 (with e8m0 bf16,
  * with nf4 f32); integers are multiplied exactly. f64 adds up in f64, other floats in f32, integers in int32 or int64,
- * wrapping. f32 times f32 is exact in each product unless TILERT_GEMM_TF32 is given. Any size. `options` may be NULL.
+ * wrapping. f32 times f32 is exact in each product unless TILERT_GEMM_TF32 is given. Any size. An operand of more than two dims
+ * without extents is the matrix of its last two dims at its offsets: a slot of a ring. `options` may be NULL.
  * Sparse A (2:4): A is M x K/2, of each four elements along K the two that are kept, in order; the others are 0. `metadata` is
  * a shared tile or fragment of uint8, uint16 or uint32, M x ceil(K / 8), / 16 or / 32 in this order: four bits for each four
  * elements of K, low bits first, the place (0 to 3) of the first kept element in the low two, that of the second above it.
@@ -713,6 +714,7 @@ enum {
   TILERT_GEMM_TRANS_A = 1,
   TILERT_GEMM_TRANS_B = 2,
   TILERT_GEMM_OVERWRITE = 4,
+  TILERT_GEMM_ISSUE = 16, /* started only: see tilert_builder_commit_products */
   TILERT_GEMM_TF32 = 8 /* f32 times f32: operands are rounded to tf32 (half to even to 10 bits of mantissa) on the way in */
 };
 typedef struct tilert_gemm_options {
@@ -980,6 +982,39 @@ typedef int32_t tilert_stores_state;
 enum { TILERT_STORES_WRITTEN = 1, TILERT_STORES_READ = 2 };
 TILERT_API tilert_status tilert_builder_wait_stores(tilert_builder* builder, uint32_t pending,
                                                     tilert_stores_state state) TILERT_NOEXCEPT;
+
+/* Products that run beside the block: a gemm with TILERT_GEMM_ISSUE is started, by warpgroup instructions from shared tiles
+ * into a fragment. commit_products makes a group of those since the last one, wait_products waits until at most `pending`
+ * (0 to 16) of the newest groups are under way. Until then the fragment is neither read nor written but by further issued
+ * products, and the operands' tiles are not written; finish refuses what it sees of that (a load_tensor into another slot of
+ * the same tile it cannot tell apart). Operands are the last two dims of tiles, whole, of one dtype pair that the target
+ * multiplies so, M a multiple of 64 for each warpgroup of 128 threads. Targets with warpgroup products (sm_90a), and CPUs,
+ * where a product is made where it is issued; others refuse them when compiled: leave the flag out. */
+TILERT_API tilert_status tilert_builder_commit_products(tilert_builder* builder) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_wait_products(tilert_builder* builder, uint32_t pending) TILERT_NOEXCEPT;
+
+/* Warps of one block with bodies of their own: begin_roles, then for each role begin_role, its statements, end_role, then
+ * end_roles. First one to four roles that issue, last the one that works.
+ * ISSUE: one thread of a warp of its own, beside the kernel's threads. It waits for barriers, arrives at them, loads and stores
+ * tensors, in serial loops and branches, with lets and vars; its arrive is one arrival.
+ * WORK: the kernel's threads (a multiple of 128), with what any kernel has but return, grid_sync and threads.
+ * Roles are the last statement of a kernel; in front of them stand declarations of tiles, fragments and barriers, and lets. They
+ * run beside each other and see each other's effects through barriers alone: a role that arrives has done what it did before for
+ * the one that waits. At one barrier one role arrives.
+ * issuer_registers and worker_registers are those of a thread while the roles run, handed over from the issuers' warpgroup
+ * (multiples of 8; both 0: as compiled). With 256 threads 40 and 232 share what a block has, with 384 32 and 160.
+ * On a CPU and in the interpreter issuers go on where the work waits. Targets with register handover (sm_90a on); others refuse
+ * roles when compiled: write a pipelined loop. */
+typedef struct tilert_roles_options {
+  uint32_t struct_size;
+  uint32_t issuer_registers, worker_registers;
+} tilert_roles_options;
+typedef int32_t tilert_role;
+enum { TILERT_ROLE_ISSUE = 1, TILERT_ROLE_WORK = 2 };
+TILERT_API tilert_status tilert_builder_begin_roles(tilert_builder* builder, const tilert_roles_options* options) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_begin_role(tilert_builder* builder, tilert_role role) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_end_role(tilert_builder* builder) TILERT_NOEXCEPT;
+TILERT_API tilert_status tilert_builder_end_roles(tilert_builder* builder) TILERT_NOEXCEPT;
 
 /* Source text of one language in the middle of a kernel, with $0, $1, ... for its operands in order: first `places` (one
  * element of a tensor or a shared tile each, or a whole var), then `values`; $$ is a dollar. "cuda": statements of C++, run by

@@ -6,6 +6,12 @@
 #include "tilert/threads.hpp"
 
 namespace tl {
+
+// Of a thread while roles run: handed over from issuers to workers. 0: as compiled.
+struct RoleRegisters {
+  uint32_t issuer = 0, worker = 0;
+};
+
 namespace detail {
 
 class AsyncCalls : public ThreadCalls {
@@ -54,6 +60,51 @@ class AsyncCalls : public ThreadCalls {
   void wait_stores(uint32_t pending = 0, tilert_stores_state state = TILERT_STORES_WRITTEN, Here here = Here::at()) {
     at(here);
     tilert_builder_wait_stores(raw_, pending, state);
+  }
+  // b.gemm(a(slot, 0, 0), w(slot, 0, 0), acc, tl::trans_b | tl::issue) starts a product; these say when it is done.
+  void commit_products(Here here = Here::at()) {
+    at(here);
+    tilert_builder_commit_products(raw_);
+  }
+  void wait_products(uint32_t pending = 0, Here here = Here::at()) {
+    at(here);
+    tilert_builder_wait_products(raw_, pending);
+  }
+  // Warps with bodies of their own: issue() is one thread that waits and copies, work() the kernel's threads.
+  template <class Issue, class Work>
+  void roles(Issue&& issue, Work&& work, RoleRegisters registers = {}, Here here = Here::at()) {
+    begin_roles(registers, here);
+    role(TILERT_ROLE_ISSUE, issue, here);
+    end_roles(work, here);
+  }
+  // Two that issue, each by itself.
+  template <class First, class Second, class Work>
+  void roles(First&& first, Second&& second, Work&& work, RoleRegisters registers = {}, Here here = Here::at()) {
+    begin_roles(registers, here);
+    role(TILERT_ROLE_ISSUE, first, here);
+    role(TILERT_ROLE_ISSUE, second, here);
+    end_roles(work, here);
+  }
+
+ private:
+  void begin_roles(RoleRegisters registers, const Here& here) {
+    at(here);
+    tilert_roles_options options = {};
+    options.struct_size = sizeof options;
+    options.issuer_registers = registers.issuer, options.worker_registers = registers.worker;
+    tilert_builder_begin_roles(raw_, &options);
+  }
+  template <class F>
+  void role(tilert_role kind, F&& body, const Here& here) {
+    at(here);
+    tilert_builder_begin_role(raw_, kind);
+    body();
+    tilert_builder_end_role(raw_);
+  }
+  template <class Work>
+  void end_roles(Work&& work, const Here& here) {
+    role(TILERT_ROLE_WORK, work, here);
+    tilert_builder_end_roles(raw_);
   }
 };
 

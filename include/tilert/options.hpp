@@ -11,7 +11,7 @@ namespace tl {
 
 // Flags of gemm and reduce, and their rarer options.
 enum class GemmFlag : uint32_t {};
-inline constexpr GemmFlag trans_a{TILERT_GEMM_TRANS_A}, trans_b{TILERT_GEMM_TRANS_B}, overwrite{TILERT_GEMM_OVERWRITE},
+inline constexpr GemmFlag trans_a{TILERT_GEMM_TRANS_A}, trans_b{TILERT_GEMM_TRANS_B}, overwrite{TILERT_GEMM_OVERWRITE}, issue{TILERT_GEMM_ISSUE},
     tf32{TILERT_GEMM_TF32};
 inline constexpr GemmFlag operator|(GemmFlag a, GemmFlag b) {
   return static_cast<GemmFlag>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));

@@ -58,6 +58,53 @@ Code Builder::async_op(std::string_view name, ir::AsyncOpKind kind, const tilert
   });
 }
 
+// ---- roles ----
+
+Code Builder::begin_roles(const tilert_roles_options& options) {
+  return run("roles", [&]() -> Status {
+    TILERT_TRY(need_tile_level());
+    if (top().kind != ScopeKind::kernel) return make_error(Code::kInvalidProgram, "roles stand in the kernel itself, outside of loops and branches");
+    TILERT_TRY(open(ScopeKind::roles));
+    top().roles.issuer_registers = static_cast<int>(std::min<uint32_t>(options.issuer_registers, 1024));
+    top().roles.worker_registers = static_cast<int>(std::min<uint32_t>(options.worker_registers, 1024));
+    return {};
+  });
+}
+
+Code Builder::begin_role(tilert_role role) {
+  return run("role", [&]() -> Status {
+    if (role != TILERT_ROLE_ISSUE && role != TILERT_ROLE_WORK) return make_error(Code::kInvalidArgument, "{} is none of the roles issue, work", role);
+    if (top().kind != ScopeKind::roles) return make_error(Code::kInvalidProgram, "a role outside of roles, or inside another one");
+    if (top().works) return make_error(Code::kInvalidProgram, "the working role comes last, once");
+    if (role == TILERT_ROLE_ISSUE && top().roles.issuers.size() >= ir::kMaxIssuers)
+      return make_error(Code::kInvalidProgram, "more than {} issuing roles: each has a warp of one warpgroup", ir::kMaxIssuers);
+    return open(role == TILERT_ROLE_WORK ? ScopeKind::worker : ScopeKind::issuer);
+  });
+}
+
+Code Builder::end_role() {
+  return run("end of role", [&]() -> Status {
+    const bool works = top().kind == ScopeKind::worker;
+    TILERT_TRY(close(works ? ScopeKind::worker : ScopeKind::issuer));
+    OpenScope scope = std::move(scopes_.back());
+    scopes_.pop_back();
+    if (works) top().roles.work = std::move(scope.body), top().works = true;
+    else top().roles.issuers.push_back(std::move(scope.body));
+    return {};
+  });
+}
+
+Code Builder::end_roles() {
+  return run("end of roles", [&]() -> Status {
+    TILERT_TRY(close(ScopeKind::roles));
+    if (!top().works) return make_error(Code::kInvalidProgram, "roles without a working one: its threads are the kernel's");
+    OpenScope scope = std::move(scopes_.back());
+    scopes_.pop_back();
+    top().body.push_back(ir::make_stmt(std::move(scope.roles), scope.ordinal, scope.location));
+    return {};
+  });
+}
+
 // The box has the extents of the tile's last two dims.
 Code Builder::tensor_copy(const tilert_region* source, const tilert_region* destination, const tilert_region* barrier, bool loads) {
   return run(loads ? "load_tensor" : "store_tensor", [&]() -> Status {

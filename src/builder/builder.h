@@ -106,6 +106,10 @@ class Builder {
   // Barriers and tensor copies (async.cpp); what an operation does not take is null
   tilert_buffer barriers(uint32_t count, uint32_t arrivals, const tilert_buffer_options& options);
   Code async_op(std::string_view name, ir::AsyncOpKind kind, const tilert_region* barrier, int64_t number, const tilert_expr* phase);
+  Code begin_roles(const tilert_roles_options& options);
+  Code begin_role(tilert_role role);
+  Code end_role();
+  Code end_roles();
   Code tensor_copy(const tilert_region* source, const tilert_region* destination, const tilert_region* barrier, bool loads);
 
   // Single elements and source text (memory.cpp); device functions (functions.cpp), `result` null: nobody asks
@@ -129,14 +133,11 @@ class Builder {
   Code fill(const tilert_region* destination, tilert_expr value);
   Code clear(const tilert_region* destination);
   Code gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c, const tilert_gemm_options& options);
-  Code reduce(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim,
-              const tilert_reduce_options& options);
+  Code reduce(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim, const tilert_reduce_options& options);
   // Tile operations that are written as the element-wise loop that they mean (atomics.cpp, indexed.cpp)
-  Code atomic_tile(tilert_atomic_op op, const tilert_region* destination, const tilert_region* source,
-                   const tilert_atomic_options& options);
+  Code atomic_tile(tilert_atomic_op op, const tilert_region* destination, const tilert_region* source, const tilert_atomic_options& options);
   Code gather(const tilert_region* table, const tilert_region* indices, const tilert_region* destination, uint32_t dim);
-  Code scatter(const tilert_region* source, const tilert_region* indices, const tilert_region* destination, uint32_t dim,
-               const tilert_scatter_options& options);
+  Code scatter(const tilert_region* source, const tilert_region* indices, const tilert_region* destination, uint32_t dim, const tilert_scatter_options& options);
   Code transpose(const tilert_region* source, const tilert_region* destination, const uint32_t* order, uint32_t rank);
 
   // Operations along a dim (folds.cpp). begin_combine opens a scope of values alone.
@@ -147,7 +148,7 @@ class Builder {
 
  private:
   // head, repeat: of a while, whose body stands inside the scope of its head.
-  enum class ScopeKind : uint8_t { program, kernel, parallel, serial, pipelined, then, otherwise, combine, head, repeat };
+  enum class ScopeKind : uint8_t { program, kernel, parallel, serial, pipelined, then, otherwise, combine, head, repeat, roles, issuer, worker };
   struct OpenScope {
     ScopeKind kind = ScopeKind::program;
     uint32_t serial = 0, location = 0, ordinal = 0;
@@ -160,6 +161,8 @@ class Builder {
     ir::Block then_body;                                              // otherwise
     ir::Scan tuple;                                                   // combine: all but the results
     bool folds = false, accumulates = false;                          // combine
+    ir::Roles roles;                                                  // roles
+    bool works = false;                                               // roles: the worker's body is given
   };
   // What lives until a scope ends: an index into scopes_ and that scope's serial number.
   struct Lifetime {
@@ -246,10 +249,8 @@ class Builder {
   Status packed_strides(const ir::Buffer& buffer, std::string_view what) const;
   Status set_strides(const tilert_tensor_options& options, ir::Buffer& buffer, std::string_view what);
   Status covers_bytes(const ir::Region& region, std::string_view what) const;
-  Result<tilert_tensor> do_tensor(const char* name, tilert_access access, tilert_dtype dtype, const tilert_expr* shape,
-                                  uint32_t rank, const tilert_tensor_options& options);
-  Result<tilert_buffer> do_buffer(tilert_scope scope, tilert_dtype dtype, const tilert_expr* shape, uint32_t rank,
-                                  const tilert_buffer_options& options);
+  Result<tilert_tensor> do_tensor(const char* name, tilert_access access, tilert_dtype dtype, const tilert_expr* shape, uint32_t rank, const tilert_tensor_options& options);
+  Result<tilert_buffer> do_buffer(tilert_scope scope, tilert_dtype dtype, const tilert_expr* shape, uint32_t rank, const tilert_buffer_options& options);
   Result<ir::BufferId> shared_tile(tilert_buffer tile) const;
   Status do_annotate_layout(tilert_buffer tile, tilert_layout layout, tilert_expr place, uint32_t flags);
   bool same_memory(ir::BufferId a, ir::BufferId b) const;
@@ -271,9 +272,9 @@ class Builder {
   Status offsets_of(const tilert_region& region, std::string_view what, Place& place) const;
   Result<ir::Region> region(const Place& place, std::string_view what) const;
   Result<ir::Region> whole_region(const tilert_region* region, std::string_view what);
+  Result<ir::Region> matrix_region(const tilert_region* region, std::string_view what);
   Status infer(Place& place, const Place& other, std::string_view what) const;
-  Status check_bounds(ir::BufferId buffer, const std::vector<ir::Expr>& offsets, const std::vector<int64_t>& extents,
-                      std::string_view what) const;
+  Status check_bounds(ir::BufferId buffer, const std::vector<ir::Expr>& offsets, const std::vector<int64_t>& extents, std::string_view what) const;
   Result<ir::Access> access(const tilert_region* element, std::string_view what);
   Status use(ir::BufferId buffer, Use use, std::string_view what);
   Status check_race(const ir::Access& to) const;
@@ -304,8 +305,7 @@ class Builder {
   Result<ir::Atomic> atomic_of(tilert_atomic_op op, const tilert_atomic_options& options, ir::Access to) const;
   Status check_atomic(const ir::Atomic& atomic) const;
   Status use_atomic(const ir::Atomic& atomic);
-  Status do_atomic(tilert_atomic_op op, const tilert_region* element, tilert_expr value, const tilert_atomic_options& options,
-                   tilert_expr* old);
+  Status do_atomic(tilert_atomic_op op, const tilert_region* element, tilert_expr value, const tilert_atomic_options& options, tilert_expr* old);
   Status do_atomic_tile(tilert_atomic_op op, const tilert_region* destination, const tilert_region* source, const tilert_atomic_options& options);
   Result<ir::AtomicOp> atomic_op(tilert_atomic_op op) const;
 

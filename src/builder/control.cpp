@@ -20,6 +20,7 @@ const Builder::OpenScope* Builder::enclosing(ScopeKind kind) const {
 }
 
 Status Builder::need_kernel() const {
+  if (scopes_.back().kind == ScopeKind::roles) return make_error(Code::kInvalidProgram, "this stands between roles: begin one with begin_role");
   if (scopes_.size() > 1) return {};
   return make_error(Code::kInvalidProgram, "this stands inside a kernel only: open one with begin_kernel");
 }
@@ -46,7 +47,8 @@ Status Builder::check_alive(const Lifetime& life, std::string_view what, std::st
 
 bool Builder::under_if(uint32_t depth) const {
   for (size_t i = depth + 1; i < scopes_.size(); ++i)
-    if (scopes_[i].kind == ScopeKind::then || scopes_[i].kind == ScopeKind::otherwise || scopes_[i].kind == ScopeKind::repeat)
+    if (scopes_[i].kind == ScopeKind::then || scopes_[i].kind == ScopeKind::otherwise || scopes_[i].kind == ScopeKind::repeat ||
+        scopes_[i].kind == ScopeKind::issuer || scopes_[i].kind == ScopeKind::worker)
       return true;
   return false;
 }
@@ -89,7 +91,7 @@ Status Builder::open(ScopeKind kind) {
 
 namespace {
 constexpr const char* kScopeNames[] = {"program", "kernel", "parallel", "serial", "pipelined", "if", "else", "combine",
-                                       "while", "while's body"};
+                                       "while", "while's body", "roles", "issuing role", "working role"};
 }  // namespace
 
 const char* Builder::scope_name(const OpenScope& scope) {

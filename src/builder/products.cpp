@@ -59,14 +59,14 @@ Status Builder::gemm_metadata(ir::Gemm& gemm, const tilert_region& metadata, int
 Status Builder::do_gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c,
                         const tilert_gemm_options& options) {
   TILERT_TRY(need_tile_level());
-  if (options.flags & ~uint32_t{TILERT_GEMM_TRANS_A | TILERT_GEMM_TRANS_B | TILERT_GEMM_OVERWRITE | TILERT_GEMM_TF32})
+  if (options.flags & ~uint32_t{TILERT_GEMM_TRANS_A | TILERT_GEMM_TRANS_B | TILERT_GEMM_OVERWRITE | TILERT_GEMM_TF32 | TILERT_GEMM_ISSUE})
     return make_error(Code::kInvalidArgument, "unknown flags {:#x}", options.flags);
   if (options.warp_split < TILERT_SPLIT_AUTO || options.warp_split > TILERT_SPLIT_SQUARE)
     return make_error(Code::kInvalidArgument, "warp_split {} is none of auto, rows, columns, square",
                       options.warp_split);
   ir::Gemm gemm;
-  TILERT_ASSIGN(gemm.a, whole_region(a, "A"));
-  TILERT_ASSIGN(gemm.b, whole_region(b, "B"));
+  TILERT_ASSIGN(gemm.a, matrix_region(a, "A"));
+  TILERT_ASSIGN(gemm.b, matrix_region(b, "B"));
   TILERT_ASSIGN(gemm.c, whole_region(c, "C"));
   for (const ir::Region* operand : {&gemm.a, &gemm.b}) {
     const ir::Scope scope = program_->buffers[operand->buffer].scope;
@@ -82,6 +82,7 @@ Status Builder::do_gemm(const tilert_region* a, const tilert_region* b, const ti
   gemm.trans_a = (options.flags & TILERT_GEMM_TRANS_A) != 0;
   gemm.trans_b = (options.flags & TILERT_GEMM_TRANS_B) != 0;
   gemm.tf32 = (options.flags & TILERT_GEMM_TF32) != 0;
+  gemm.issued = (options.flags & TILERT_GEMM_ISSUE) != 0;
   if (gemm.trans_a) std::swap(am.first, am.second);
   if (gemm.trans_b) std::swap(bm.first, bm.second);
   if (options.metadata) {

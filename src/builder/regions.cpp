@@ -137,6 +137,16 @@ Result<ir::Region> Builder::whole_region(const tilert_region* region_, std::stri
   return region(found, what);
 }
 
+// As whole_region; of a tile of more than two dims offsets alone say which matrix.
+Result<ir::Region> Builder::matrix_region(const tilert_region* region_, std::string_view what) {
+  TILERT_ASSIGN(Place found, place(region_, what));
+  const auto& shape = program_->buffers[found.buffer].shape;
+  if (!is_tile(found.buffer) || !found.extents.empty() || shape.size() < 3) return whole_region(region_, what);
+  found.extents.assign(shape.size(), 1);
+  for (size_t d = shape.size() - 2; d < shape.size(); ++d) found.extents[d] = shape[d]->as_int();
+  return region(found, what);
+}
+
 // Refuses what provably leaves a tile: in every iteration, or in one that surely runs.
 Status Builder::check_bounds(ir::BufferId id, const std::vector<ir::Expr>& offsets, const std::vector<int64_t>& extents,
                              std::string_view what) const {

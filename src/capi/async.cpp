@@ -41,3 +41,25 @@ tilert_status tilert_builder_wait_stores(tilert_builder* handle, uint32_t pendin
     b.async_op("wait_stores", state == TILERT_STORES_READ ? AsyncOpKind::read : AsyncOpKind::written, nullptr, pending, nullptr);
   });
 }
+tilert_status tilert_builder_commit_products(tilert_builder* handle) noexcept {
+  return statement(handle, [](Builder& b) { b.async_op("commit_products", AsyncOpKind::close, nullptr, 0, nullptr); });
+}
+tilert_status tilert_builder_wait_products(tilert_builder* handle, uint32_t pending) noexcept {
+  return statement(handle, [&](Builder& b) { b.async_op("wait_products", AsyncOpKind::multiplied, nullptr, pending, nullptr); });
+}
+
+tilert_status tilert_builder_begin_roles(tilert_builder* handle, const tilert_roles_options* options) noexcept {
+  return statement(handle, [&](Builder& b) {
+    tilert_roles_options taken;
+    if (capi::options(b, options, taken, "tilert_roles_options")) b.begin_roles(taken);
+  });
+}
+tilert_status tilert_builder_begin_role(tilert_builder* handle, tilert_role role) noexcept {
+  return statement(handle, [&](Builder& b) { b.begin_role(role); });
+}
+tilert_status tilert_builder_end_role(tilert_builder* handle) noexcept {
+  return statement(handle, [](Builder& b) { b.end_role(); });
+}
+tilert_status tilert_builder_end_roles(tilert_builder* handle) noexcept {
+  return statement(handle, [](Builder& b) { b.end_roles(); });
+}

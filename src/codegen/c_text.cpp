@@ -203,7 +203,7 @@ void CText::stmt(const Stmt& s) {
                  [&](const Copy&) {}, [&](const Fill&) {}, [&](const Gemm&) {}, [&](const Reduce&) {},
                  [&](const Fold&) {}, [&](const Scan&) {}, [&](const Pick&) {}, [&](const Sort&) {}, [&](const Reinterpret&) {}, [&](const Parallel&) {},
                  [&](const GridSync&) {},
-                 [&](const ThreadOp&) {}, [&](const AsyncOp&) {},
+                 [&](const ThreadOp&) {}, [&](const AsyncOp&) {}, [&](const Roles&) {},
              },
              s.node);
 }

@@ -8,9 +8,9 @@ namespace tilert::ir {
 
 bool has_async(const Program& program);  // barriers, or operations of them or of tensor copies
 
-// before: barriers and operations on them. after: a barrier's arrivals and bytes to come are elements of shared tiles, a copy
-//         is made where it is issued. A wait stays, as a check: `barrier` is the element that holds the parity of the phase
-//         under way, and no thread is left that could complete it.
+// before: barriers, operations on them, roles. after: a barrier's arrivals and bytes to come are elements of shared tiles, a
+//         copy is made where it is issued, and issuers go on where the work waits. A wait stays, as a check: `barrier` is the
+//         element that holds the parity of the phase under way, and nobody is left who could complete it.
 void part_async(Program& program);
 
 // Whether the wait is over, of the parity of the phase under way.

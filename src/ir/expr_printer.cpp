@@ -241,6 +241,19 @@ void ExprPrinter::body(const ThreadOp& n) {
   if (n.count) put(" count ", n.count);
 }
 
+void ExprPrinter::body(const Inline& n) {
+  put("inline ");
+  quote(n.target);
+  put(" ");
+  quote(n.text);
+  put(" (");
+  list(n.operands, [&](const std::variant<Expr, Access>& operand) {
+    if (const Expr* e = std::get_if<Expr>(&operand)) return expr(*e);
+    access(std::get<Access>(operand));
+  });
+  put(")");
+}
+
 void ExprPrinter::body(const AsyncOp& n) {
   put("async ", word(n.kind));
   if (n.src.buffer != kNoBuffer) {

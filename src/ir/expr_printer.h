@@ -39,6 +39,7 @@ class ExprPrinter : protected TextWriter {
   void body(const Report& n);
   void body(const ThreadOp& n);
   void body(const AsyncOp& n);
+  void body(const Inline& n);
   void function(const DeviceFunction& f);
   void body(const CallDevice& n);
   void argument(const CallArg& arg);

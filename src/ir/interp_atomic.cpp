@@ -100,6 +100,7 @@ bool Machine::step(const Operation& op, const AsyncOp& n, const Lanes& lanes) {
   uint64_t parity = 0;
   if (!read(op.p[0], lanes[0], parity)) return false;
   if (phase_is_past(eval_index(op.e[0], lanes[0]), static_cast<int64_t>(parity))) return true;
+  if (n.number) return fail("an issuing role waits for a phase that nothing can complete any more, now that the work has ended");
   return fail(fmt::format("wait_barrier waits for phase {}, which nothing can complete any more: arrivals or bytes are missing before this",
                           eval_index(op.e[0], lanes[0])));
 }

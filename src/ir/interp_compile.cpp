@@ -211,7 +211,7 @@ bool Machine::compile(const Stmt& stmt, Operation& op) {
                           op.e[0] = tape(n.condition);
                           return !error_ && compile(n.body, op.second);
                         },
-                        [&](const Jump&) { return true; }, [&](const GridSync&) { return true; }, [&](const ThreadOp&) { return true; }, [&](const AsyncOp& n) { return compile_wait(n, op); },
+                        [&](const Jump&) { return true; }, [&](const GridSync&) { return true; }, [&](const ThreadOp&) { return true; }, [&](const AsyncOp& n) { return compile_wait(n, op); }, [&](const Roles&) { return fail("roles that were not parted", Code::kInternal); },
                         [&](const Atomic& n) {
                           if (n.value) op.e[0] = tape(n.value);
                           if (n.expected) op.e[1] = tape(n.expected);

@@ -107,6 +107,7 @@ class Machine {
   bool step(const Operation& op, const CallDevice&, const Lanes&);
   bool step(const Operation& op, const ThreadOp&, const Lanes&);
   bool step(const Operation& op, const AsyncOp&, const Lanes&);
+  bool step(const Operation&, const Roles&, const Lanes&) { return false; }  // compile refuses them
 
   // interp_grid.cpp: blocks that meet
   class Meeting;

@@ -57,6 +57,7 @@ Stmt::Node Parser::node(int depth) {
   if (s_.accept("for")) return loop(depth);
   if (s_.accept("if")) return conditional(depth);
   if (s_.accept("while")) return while_loop(depth);
+  if (s_.accept("roles")) return roles(depth);
   if (s_.accept("break")) return Jump{JumpKind::leave};
   if (s_.accept("continue")) return Jump{JumpKind::next};
   if (s_.accept("return")) return Jump{JumpKind::finish};
@@ -84,7 +85,7 @@ Stmt::Node Parser::node(int depth) {
     return n;
   }
   s_.fail(
-      "a statement (alloc, copy, fill, gemm, reduce, fold, scan, pick, sort, reinterpret, parallel, threads, for, if, while, break, "
+      "a statement (alloc, copy, fill, gemm, reduce, fold, scan, pick, sort, reinterpret, parallel, threads, for, if, while, roles, break, "
       "continue, return, let, store, atomic, together, async, print, assert, inline, call_device, move, call, group) or '}'");
   return Alloc{0};
 }
@@ -161,6 +162,18 @@ Stmt::Node Parser::while_loop(int depth) {
   return n;
 }
 
+Stmt::Node Parser::roles(int depth) {
+  Roles n;
+  if (s_.accept("registers")) {
+    n.issuer_registers = narrow("registers of an issuer");
+    n.worker_registers = narrow("registers of a worker");
+  }
+  while (!s_.failed() && s_.accept("issue")) n.issuers.push_back(block(depth + 1));
+  s_.expect("work");
+  n.work = block(depth + 1);
+  return n;
+}
+
 Stmt::Node Parser::atomic() {
   Atomic n{};
   if (s_.kind() == Token::variable) {
@@ -214,7 +227,7 @@ Stmt::Node Parser::thread_op() {
 
 Stmt::Node Parser::async_op() {
   AsyncOp n{};
-  n.kind = choice<AsyncOpKind>("an operation of barriers or tensor copies (arrive, expect, wait, load, store, commit, written, read)");
+  n.kind = choice<AsyncOpKind>("an operation of barriers or tensor copies (arrive, expect, wait, load, store, commit, written, read, close, multiplied)");
   if (n.kind == AsyncOpKind::load || n.kind == AsyncOpKind::store) {
     n.src = region();
     arrow();

@@ -44,6 +44,8 @@ Stmt::Node Parser::gemm() {
       n.tf32 = true;
     else if (s_.accept("sparse"))
       n.metadata = region();
+    else if (s_.accept("issued"))
+      n.issued = true;
     else if (s_.accept("accumulate"))
       n.accumulate = expr();
     else if (s_.accept("split"))

@@ -103,6 +103,7 @@ class Parser {
   Stmt::Node loop(int depth);
   Stmt::Node conditional(int depth);
   Stmt::Node while_loop(int depth);
+  Stmt::Node roles(int depth);
   Stmt::Node atomic();
   Stmt::Node report();
   Stmt::Node thread_op();

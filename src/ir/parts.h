@@ -119,6 +119,9 @@ void each_tile_part(N& n, V& v) {
     if (n.condition) v.expr(n.condition);
     v.block(n.then_body);
     v.block(n.else_body);
+  } else if constexpr (kIs<N, Roles>) {
+    for (auto& body : n.issuers) v.block(body);
+    v.block(n.work);
   } else if constexpr (kIs<N, While>) {
     v.block(n.head);
     if (n.condition) v.expr(n.condition);

@@ -244,6 +244,7 @@ class Printer : ExprPrinter {
     if (n.trans_a) put(" trans_a");
     if (n.trans_b) put(" trans_b");
     if (n.tf32) put(" tf32");
+    if (n.issued) put(" issued");
     if (n.sparse()) put(" sparse "), region(n.metadata);
     put(" accumulate "), expr(n.accumulate);
     if (n.split != WarpSplit::automatic) put(" split ", word(n.split));
@@ -333,6 +334,12 @@ class Printer : ExprPrinter {
     expr(n.condition);
     block(n.body);
   }
+  void body(const Roles& n) {
+    put("roles");
+    if (n.issuer_registers || n.worker_registers) put(" registers ", n.issuer_registers, " ", n.worker_registers);
+    for (const Block& body : n.issuers) put(" issue"), block(body);
+    put(" work"), block(n.work);
+  }
   void body(const Jump& n) { put(word(n.kind)); }
   void body(const GridSync&) { put("grid_sync"); }
   void body(const Let& n) {
@@ -348,18 +355,6 @@ class Printer : ExprPrinter {
     access(n.to);
     put(" = ");
     expr(n.value);
-  }
-  void body(const Inline& n) {
-    put("inline ");
-    quote(n.target);
-    put(" ");
-    quote(n.text);
-    put(" (");
-    list(n.operands, [&](const std::variant<Expr, Access>& operand) {
-      if (const Expr* e = std::get_if<Expr>(&operand)) return expr(*e);
-      access(std::get<Access>(operand));
-    });
-    put(")");
   }
   void body(const Move& n) {
     put("move ");

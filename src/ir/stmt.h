@@ -68,6 +68,7 @@ struct Gemm {
   Expr accumulate;  // bool, uniform
   WarpSplit split = WarpSplit::automatic;
   bool tf32 = false;  // f32 operands are rounded to tf32
+  bool issued = false;  // it is under way until AsyncOp says that its group is multiplied; a and b are shared tiles
   Region metadata{};  // kNoBuffer: a is dense
 
   bool sparse() const { return metadata.buffer != kNoBuffer; }
@@ -209,13 +210,25 @@ enum class AsyncOpKind : uint8_t {
   commit,   // the stores since the last one are a group
   written,  // until at most `number` of the newest groups are still being written
   read,     // until at most `number` of the newest groups are still being read from their tiles
+  close,       // the issued products since the last one are a group
+  multiplied,  // until at most `number` of the newest groups of products are under way
 };
 struct AsyncOp {
   AsyncOpKind kind;
   Access barrier{};      // arrive, expect, wait, load
   Expr value = nullptr;  // index; of wait
-  int64_t number = 0;    // bytes of expect, groups of written and read
+  int64_t number = 0;    // bytes of expect, groups of written, read and multiplied
   Region src{}, dst{};   // load, store
+};
+
+// Bodies that warps of their own run beside the kernel's threads: what stands last in a kernel, behind declarations and lets.
+// Each issuer is one thread of a warp, which waits for barriers, arrives and copies tensors; the kernel's threads do the work.
+// They see each other's effects through barriers alone.
+inline constexpr size_t kMaxIssuers = 4;
+struct Roles {
+  std::vector<Block> issuers;
+  Block work;
+  int issuer_registers = 0, worker_registers = 0;  // of a thread, handed over between warpgroups; 0: as compiled
 };
 
 // A loop with its condition evaluated before each trip, after the statements of `head`, whose lets the body sees.
@@ -304,7 +317,7 @@ struct Group {
 
 struct Stmt {
   using Node = std::variant<Alloc, Copy, Fill, Gemm, Reduce, Fold, Scan, Pick, Sort, Reinterpret, Parallel, For, If, While, Jump, Let,
-                            Store, Atomic, ThreadOp, AsyncOp, GridSync, Report, Inline, CallDevice, Move, Call, Group>;
+                            Store, Atomic, ThreadOp, AsyncOp, Roles, GridSync, Report, Inline, CallDevice, Move, Call, Group>;
   Node node;
   uint32_t ordinal = 0;    // of the tile operation it comes from; unique in the program
   uint32_t location = 0;   // index into Program::locations; 0 = unknown

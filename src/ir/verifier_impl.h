@@ -94,6 +94,12 @@ class Verifier {
   bool no_barrier(BufferId b, const char* what);
   bool tensor_copy(const AsyncOp& n);
   bool asynchronous(const Kernel& k);
+  bool issued_product(const Gemm& n);
+  bool check(const Roles& n);
+  bool fits_role(const Stmt& s);
+  bool roles_stand_last(const Kernel& k);
+  bool one_role_arrives(const Kernel& k);
+  bool products_in_flight(const Kernel& k);
   Dependence dependence_in_threads(Expr e) const;
   Dependence made_inside() const { return parallel_ && parallel_->threads ? kInside : 0; }
   bool check(const Let& n);
@@ -159,6 +165,7 @@ class Verifier {
   std::vector<std::pair<Expr, bool>> conditions_;
   int whiles_ = 0;
   std::map<int64_t, uint32_t> barriers_;
+  enum class Role : uint8_t { none, issuer, worker } role_ = Role::none;  // whose body is looked at
   const Kernel* in_kernel_ = nullptr;
 };
 

@@ -23,6 +23,8 @@ std::string_view called(AsyncOpKind kind) {
     case AsyncOpKind::load: return "load_tensor";
     case AsyncOpKind::store: return "store_tensor";
     case AsyncOpKind::commit: return "commit_stores";
+    case AsyncOpKind::close: return "commit_products";
+    case AsyncOpKind::multiplied: return "wait_products";
     case AsyncOpKind::written:
     case AsyncOpKind::read: break;
   }
@@ -65,7 +67,9 @@ bool Verifier::check(const AsyncOp& n) {
     case AsyncOpKind::wait: return barrier(n.barrier, what) && expr(n.value, DType::index, "the phase that is waited for");
     case AsyncOpKind::load: return barrier(n.barrier, what) && tensor_copy(n);
     case AsyncOpKind::store: return tensor_copy(n);
-    case AsyncOpKind::commit: return true;
+    case AsyncOpKind::commit:
+    case AsyncOpKind::close: return true;
+    case AsyncOpKind::multiplied:
     case AsyncOpKind::written:
     case AsyncOpKind::read: break;
   }
@@ -121,7 +125,7 @@ bool Verifier::asynchronous(const Kernel& k) {
       good = fail(fmt::format("wait_barrier: nothing arrives at {}; a phase completes with arrive or arrive_expect", name(op->barrier.buffer)));
   });
   current_ = nullptr;
-  return good;
+  return good && roles_stand_last(k) && one_role_arrives(k) && products_in_flight(k);
 }
 
 }  // namespace tilert::ir

@@ -61,7 +61,7 @@ bool Verifier::block(const Block& b) {
 bool Verifier::stmt(const Stmt& s) {
   const Stmt* const outer = current_;
   current_ = &s;
-  const bool good = legal(s) && std::visit([&](const auto& n) { return check(n); }, s.node);
+  const bool good = legal(s) && fits_role(s) && std::visit([&](const auto& n) { return check(n); }, s.node);
   current_ = outer;
   return good;
 }
@@ -179,6 +179,7 @@ bool Verifier::check(const Gemm& n) {
                     "transposition missing?",
                     name(n.a.buffer), size[0][0], size[0][1], name(n.b.buffer), size[1][0], size[1][1],
                     name(n.c.buffer), size[2][0], size[2][1]));
+  if (n.issued && !lowered() && !issued_product(n)) return false;
   if (!gemm_types(n) || !expr(n.accumulate, DType::boolean, "accumulate of gemm")) return false;
   if (!reads(n.a.buffer) || !reads(n.b.buffer)) return false;
   if (const BufferId c = storage_of(p_, n.c.buffer); c == storage_of(p_, n.a.buffer) || c == storage_of(p_, n.b.buffer))

@@ -28,7 +28,7 @@ inline constexpr std::string_view kJumpWords[] = {"break", "continue", "return"}
 
 inline constexpr std::string_view kThreadOpWords[] = {"shuffle", "shuffle_up", "shuffle_down", "shuffle_xor", "all",  "any",
                                                       "ballot",  "sync",       "fence",        "copy",        "commit", "wait"};
-inline constexpr std::string_view kAsyncOpWords[] = {"arrive", "expect", "wait", "load", "store", "commit", "written", "read"};
+inline constexpr std::string_view kAsyncOpWords[] = {"arrive", "expect", "wait", "load", "store", "commit", "written", "read", "close", "multiplied"};
 inline constexpr std::string_view kPassingWords[] = {"value", "read", "write", "update"};
 
 inline std::span<const std::string_view> words(ThreadOpKind) { return kThreadOpWords; }

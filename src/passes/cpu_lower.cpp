@@ -176,9 +176,9 @@ Status CpuLowering::lower(const StmtPtr& stmt, Out& out) {
           [&](const Pick&) { return refused("a pick, which expand makes into loops,"); },
           [&](const Sort&) { return refused("a sort, which expand makes into loops,"); },
           [&](const ThreadOp&) { return refused("an operation of threads, which part_threads makes into loops,"); },
+          [&](const Roles&) { return refused("roles, which part_async makes into loops,"); },
           [&](const AsyncOp&) { return Status(); },  // a wait: what it waits for has happened
-          [&](const Move&) { return refused("a register move"); },
-          [&](const Call&) { return refused("a device primitive"); },
+          [&](const Move&) { return refused("a register move"); }, [&](const Call&) { return refused("a device primitive"); },
       },
       stmt->node);
   ordinal_ = outer;

@@ -66,15 +66,6 @@ class RoleLowering {
   Status multiply_loop();
   void release(ir::BufferId before);
   void hold(ir::BufferId fragment);
-  // A product's operand as it lies in its tile: bytes of a swizzled row, of a column of such rows, of an element.
-  struct Operand {
-    ir::BufferId tile;
-    bool mn_major;
-    int64_t span, sub_tile, size;
-  };
-  Operand operand(const ir::Region& region, bool mn_major) const;
-  ir::Expr descriptor(const Operand& operand, ir::Expr slot, ir::Expr start);
-  ir::Expr advance(ir::Expr base, const Operand& operand, int64_t step, int64_t mn);
   void multiply(const ir::Stmt& s, const ir::Gemm& gemm, ir::Expr slot);
 
   // ---- element-wise work of a trip (hopper_work.cpp) ----

@@ -269,8 +269,8 @@ Status Lower::kernel(Kernel& kernel) {
   preamble_.clear();
   preamble_lets_.clear();
   blocks_.emplace_back();
-  TILERT_TRY(plan_.roles.on ? kernel_with_roles(kernel) : block(kernel.body));
-  finish_stores(kernel);
+  TILERT_TRY(plan_.roles.on && !plan_.async.roles ? kernel_with_roles(kernel) : block(kernel.body));
+  if (!plan_.async.roles) finish_stores(kernel.body);
   Block body = std::move(preamble_);
   for (StmtPtr& s : blocks_.back()) body.push_back(std::move(s));
   blocks_.clear();
@@ -280,6 +280,13 @@ Status Lower::kernel(Kernel& kernel) {
 }
 
 Status Lower::block(const Block& in) {
+  const size_t sums = sums_.size();
+  TILERT_TRY(statements(in));
+  sums_.resize(sums);
+  return {};
+}
+
+Status Lower::statements(const Block& in) {
   for (size_t i = 0; i < in.size(); ++i) {
     TILERT_TRY(statement(in[i]));
     const auto* alloc = std::get_if<Alloc>(&in[i]->node);
@@ -325,6 +332,7 @@ Status Lower::statement(const StmtPtr& s) {
             const Buffer b = program().buffer(a.buffer);
             if (b.scope == Scope::fragment) {
               lowered_[a.buffer] = registers(b.dtype, fragment_map(a.buffer).registers(), "fragment");
+              if (plan_.async.sums.count(a.buffer)) sums_.push_back(a.buffer);
             } else if (b.scope == Scope::shared) {
               declare_shared(a.buffer);
             } else if (b.scope == Scope::barrier) {
@@ -336,7 +344,7 @@ Status Lower::statement(const StmtPtr& s) {
           },
           [&](const Copy& c) { return runs_ahead(s->ordinal) ? async_copy(*s, c) : copy(*s, c); },
           [&](const Fill& f) { return fill(*s, f); },
-          [&](const Gemm& g) { return gemm(*s, g); },
+          [&](const Gemm& g) { return g.issued ? issue(*s, g) : gemm(*s, g); },
           [&](const Reduce& r) { return reduce(*s, r); },
           [&](const Reinterpret& r) { return reinterpret(r); },
           [&](const Parallel& p) { return parallel(*s, p); },
@@ -371,6 +379,7 @@ Status Lower::statement(const StmtPtr& s) {
           [&](const Store& st) { return uniform_store(st); },
           [&](const GridSync&) { return grid_sync(); },
           [&](const AsyncOp& a) { return async_op(*s, a); },
+          [&](const Roles& r) { return roles(r); },
           [&](const Inline& i) { return inline_source(i); },
           [&](const CallDevice& c) { return uniform_call(c); },
           [&](const auto&) -> Status { emit(s); return {}; },

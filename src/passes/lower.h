@@ -137,6 +137,7 @@ class Lower {
 
  private:
   Status block(const ir::Block& in);
+  Status statements(const ir::Block& in);
   bool runs_ahead(uint32_t ordinal) const;
   Status kernel_with_roles(const ir::Kernel& kernel);
   Status uniform_let(const ir::Let& let);
@@ -150,7 +151,10 @@ class Lower {
   ir::CallArg barrier_arg(const ir::Access& barrier);
   void arrive(const ir::AsyncOp& op);
   void tensor_copy(const ir::Stmt& stmt, const ir::AsyncOp& op);
-  void finish_stores(const ir::Kernel& kernel);
+  Status issue(const ir::Stmt& stmt, const ir::Gemm& gemm);
+  void finish_stores(const ir::Block& body);
+  Status roles(const ir::Roles& roles);
+  void by_first(const std::function<void()>& f);  // an issuer itself, of others the first thread
   Status inline_source(const ir::Inline& source);
   Status uniform_call(const ir::CallDevice& call);
 
@@ -161,6 +165,8 @@ class Lower {
   ir::Block preamble_;
   std::map<ir::Expr, ir::Expr> preamble_lets_;
   std::map<ir::BufferId, ir::BufferId> lowered_;  // fragments to registers, tiles to flat shared buffers
+  bool issuing_ = false;            // one thread is here
+  std::vector<ir::BufferId> sums_;  // of issued products, that open blocks declare
   uint32_t ordinal_ = 0, location_ = 0;
 };
 

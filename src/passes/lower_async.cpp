@@ -1,9 +1,10 @@
-// Barriers and tensor copies of the program's own as primitives. The block is one who arrives, waits and copies: each warp
+// Barriers, tensor copies and issued products of the program's own as primitives. The block is one who arrives, waits and copies: each warp
 // arrives for its threads, all threads wait, the first one talks to the copy engine.
 #include <fmt/format.h>
 
 #include "ir/visit.h"
 #include "passes/lower.h"
+#include "passes/warpgroup_product.h"
 
 namespace tilert::passes {
 
@@ -26,7 +27,6 @@ void Lower::declare_barriers(BufferId barriers) {
 CallArg Lower::barrier_arg(const Access& barrier) { return address_arg({lowered_.at(barrier.buffer), {simplify(barrier.indices[0])}}); }
 
 Status Lower::async_op(const Stmt& s, const AsyncOp& n) {
-  const Expr first = arith::eq(arena(), thread(), 0);
   const std::string groups = std::to_string(n.number);
   switch (n.kind) {
     case AsyncOpKind::arrive:
@@ -34,19 +34,40 @@ Status Lower::async_op(const Stmt& s, const AsyncOp& n) {
     case AsyncOpKind::wait: call(Primitive::mbarrier_wait, {barrier_arg(n.barrier), value_arg(simplify(arith::mod(arena(), n.value, 2)))}); break;
     case AsyncOpKind::load:
     case AsyncOpKind::store: tensor_copy(s, n); break;
-    case AsyncOpKind::commit: when(first, [&] { call(Primitive::tma_store_commit, {}); }); break;
+    case AsyncOpKind::commit: by_first([&] { call(Primitive::tma_store_commit, {}); }); break;
     case AsyncOpKind::written:
     case AsyncOpKind::read:
-      when(first, [&] { call(n.kind == AsyncOpKind::read ? Primitive::tma_store_wait_read : Primitive::tma_store_wait, {text_arg(groups)}); });
-      block_barrier();
+      by_first([&] { call(n.kind == AsyncOpKind::read ? Primitive::tma_store_wait_read : Primitive::tma_store_wait, {text_arg(groups)}); });
+      if (!issuing_) block_barrier();
+      break;
+    case AsyncOpKind::close: call(Primitive::wgmma_commit, {}); break;
+    case AsyncOpKind::multiplied:
+      call(Primitive::wgmma_wait, {text_arg(groups)});
+      for (BufferId sum : sums_) WarpgroupProduct(*this).hold(sum);
       break;
   }
   return {};
 }
 
+// What threads wrote of its operands is in front of it: each has its fence, and then they meet (barriers.h).
+Status Lower::issue(const Stmt& s, const Gemm& gemm) {
+  if (plan_.async.by_threads.count(gemm.a.buffer) || plan_.async.by_threads.count(gemm.b.buffer)) call(Primitive::proxy_fence, {});
+  const auto places = [](const Region& r) { return std::vector<Expr>(r.offsets.begin(), r.offsets.end() - 2); };
+  emit(Group{comment("product"), collect([&] {
+    WarpgroupProduct product(*this);
+    product.issue(s, gemm, places(gemm.a), places(gemm.b), simplify(gemm.accumulate));
+    product.hold(gemm.c.buffer);
+  })});
+  return {};
+}
+
 // What the warp's threads have read or written is in front of whatever the engine does after the phase.
 void Lower::arrive(const AsyncOp& n) {
-  call(Primitive::proxy_fence, {});
+  if (issuing_) {
+    if (n.kind == AsyncOpKind::arrive) return call(Primitive::mbarrier_arrive, {barrier_arg(n.barrier)});
+    return call(Primitive::mbarrier_expect, {barrier_arg(n.barrier), value_arg(index(n.number))});
+  }
+  if (plan_.async.touched) call(Primitive::proxy_fence, {});
   call(Primitive::warp_sync, {});
   when(arith::eq(arena(), arith::mod(arena(), thread(), context_.target.warp_size), 0), [&] {
     if (n.kind == AsyncOpKind::arrive) return call(Primitive::mbarrier_arrive, {barrier_arg(n.barrier)});
@@ -62,9 +83,9 @@ void Lower::tensor_copy(const Stmt& s, const AsyncOp& n) {
   const Region &box = loads ? n.src : n.dst, &tile = loads ? n.dst : n.src;
   const size_t number = plan_.async.copies.at(s.ordinal);
   const TensorMapPlan map = plan_.roles.maps[number];
-  call(Primitive::proxy_fence, {});
+  if (!issuing_) call(Primitive::proxy_fence, {});
   group(comment(loads ? "load" : "store"), [&] {
-    when(arith::eq(arena(), thread(), 0), [&] {
+    by_first([&] {
       for (int64_t column = 0; column < box.extents[1]; column += map.box[0])
         for (int64_t row = 0; row < box.extents[0]; row += map.box[1]) {
           std::vector<Expr> at(tile.offsets.begin(), tile.offsets.end() - 2);
@@ -80,18 +101,48 @@ void Lower::tensor_copy(const Stmt& s, const AsyncOp& n) {
   });
 }
 
+void Lower::by_first(const std::function<void()>& f) {
+  if (issuing_) return f();
+  when(arith::eq(arena(), thread(), 0), f);
+}
+
 // Shared memory outlives the stores that read it.
-void Lower::finish_stores(const Kernel& kernel) {
+void Lower::finish_stores(const Block& body) {
   bool stores = false;
-  for_each_stmt(kernel.body, [&](const Stmt& s) {
+  for_each_stmt(body, [&](const Stmt& s) {
     const auto* op = std::get_if<AsyncOp>(&s.node);
     stores |= op && op->kind == AsyncOpKind::store;
   });
   if (!stores) return;
-  when(arith::eq(arena(), thread(), 0), [&] {
+  by_first([&] {
     call(Primitive::tma_store_commit, {});
     call(Primitive::tma_store_wait_read, {text_arg("0")});
   });
+}
+
+// Issuers are one group, in which no barrier of others is put.
+Status Lower::roles(const Roles& n) {
+  const Expr role_thread = program().var(plan_.roles.thread);
+  Status status;
+  const auto body_of = [&](const Block& body) {
+    if (status) status = block(body);
+    finish_stores(body);
+  };
+  Block issuers = collect([&] {
+    group("issuing roles", [&] {
+      if (n.issuer_registers) call(Primitive::setmaxnreg_dec, {text_arg(std::to_string(n.issuer_registers))});
+      issuing_ = true;
+      for (size_t i = 0; i < n.issuers.size(); ++i)
+        when(arith::eq(arena(), role_thread, plan_.threads + static_cast<int64_t>(i) * context_.target.warp_size), [&] { body_of(n.issuers[i]); });
+      issuing_ = false;
+    });
+  });
+  Block work = collect([&] {
+    if (n.worker_registers) call(Primitive::setmaxnreg_inc, {text_arg(std::to_string(n.worker_registers))});
+    body_of(n.work);
+  });
+  emit(If{arith::le(arena(), index(plan_.threads), role_thread), std::move(issuers), std::move(work)});
+  return status;
 }
 
 }  // namespace tilert::passes

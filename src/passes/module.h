@@ -76,7 +76,11 @@ struct RolePlan {
 struct AsyncPlan {
   std::map<uint32_t, size_t> copies;         // ordinals, and their maps among those of the roles
   std::map<ir::BufferId, int64_t> spans;     // tiles that they fill or store: bytes of a swizzled row, 0: row-major
+  bool roles = false;                        // warps have roles that the program gives them
   std::map<ir::BufferId, int64_t> arrivals;  // at a phase of the barriers, as warps and single threads make them
+  std::set<ir::BufferId> sums;               // fragments that issued products add to
+  std::set<ir::BufferId> by_threads;         // operands of theirs that threads write
+  bool touched = false;                      // threads read or write a tile of a tensor copy
 };
 
 // A pipelined loop whose copies run ahead, by the ordinal of the loop.

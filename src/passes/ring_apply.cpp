@@ -23,6 +23,10 @@ class RingRewriter {
         for (StmtPtr& r : rewrite_loop(s, *loop)) out.push_back(std::move(r));
       } else if (const auto* branch = std::get_if<If>(&s->node)) {
         out.push_back(make_stmt(If{branch->condition, block(branch->then_body), block(branch->else_body)}, s->ordinal, s->location));
+      } else if (const auto* roles = std::get_if<Roles>(&s->node)) {
+        Roles plain = *roles;  // issuers have no copies of their own
+        plain.work = block(roles->work);
+        out.push_back(make_stmt(std::move(plain), s->ordinal, s->location));
       } else if (const auto* again = std::get_if<While>(&s->node)) {
         out.push_back(make_stmt(While{block(again->head), again->condition, block(again->body)}, s->ordinal, s->location));
       } else {

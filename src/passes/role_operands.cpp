@@ -12,6 +12,7 @@
 #include "passes/hints.h"
 #include "passes/region.h"
 #include "passes/role_planner.h"
+#include "passes/select.h"
 #include "passes/tensor_box.h"
 #include "support/round.h"
 
@@ -41,17 +42,6 @@ std::string RolePlanner::take_load(const Stmt& s, const Copy& c) {
   return engine_takes(module_, c.src);
 }
 
-// The instruction for the operands as they lie in their tiles; null: none.
-const Atom* RolePlanner::warpgroup_atom(const Gemm& g) const {
-  const auto type = [&](BufferId id) {
-    const DType own = program_.buffer(id).dtype;
-    return g.tf32 ? (own == DType::f32 ? DType::tf32 : DType::none) : own;
-  };
-  for (const Atom* atom : atoms_for(context_.target, type(g.a.buffer), type(g.b.buffer), program_.buffer(g.c.buffer).dtype))
-    if (atom->is_wgmma()) return atom;
-  return nullptr;
-}
-
 int RolePlanner::consumers_for(const GemmPlan& plan) const {
   const int64_t atoms = ceil_div(plan.m, kAtomRows), asked = hint_of(kernel_, HintKind::consumers);
   if (asked >= 1 && asked <= 3 && atoms % asked == 0) return static_cast<int>(asked);
@@ -64,7 +54,7 @@ std::string RolePlanner::take_product(const Stmt& s, const Gemm& g) {
   if (g.sparse()) return "its product is sparse";
   if (c.scope != Scope::fragment || !is_whole(program_, g.a) || !is_whole(program_, g.b) || !is_whole(program_, g.c)) return "it takes a part of a tile";
   GemmPlan plan = plan_.gemms.at(s.ordinal);
-  plan.atom = warpgroup_atom(g);
+  plan.atom = warpgroup_atom(program_, g, context_.target);
   if (!plan.atom && a.dtype == DType::f32 && b.dtype == DType::f32 && !g.tf32)
     return "products of f32 keep all its bits, which warpgroup products do not: ask for tf32";
   if (!plan.atom) return fmt::format("no warpgroup product of {} and {} into {}", dtype_text(a.dtype), dtype_text(b.dtype), dtype_text(c.dtype));

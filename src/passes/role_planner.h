@@ -41,7 +41,6 @@ class RolePlanner {
   std::string take_plain(const ir::Copy& copy);
   // Whether a second sum has room beside the loop's only one, which each trip makes anew and nothing else uses.
   bool alternates(const ir::For& loop) const;
-  const Atom* warpgroup_atom(const ir::Gemm& gemm) const;
   int consumers_for(const GemmPlan& plan) const;
   std::string take_operand(const ir::Region& region, const GemmPlan& plan, bool is_a, bool mn_major);
   // Boxes and maps of the loop's copies, once all products have said how they read the tiles.

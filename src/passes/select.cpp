@@ -181,6 +181,16 @@ std::pair<int64_t, int64_t> matrix_extents(const Region& region) {
 
 std::string mma_primitive(const Atom& atom) { return std::string(atom.name); }
 
+const Atom* warpgroup_atom(const Program& program, const Gemm& g, const Target& target) {
+  const auto type = [&](BufferId id) {
+    const DType own = program.buffer(id).dtype;
+    return g.tf32 ? (own == DType::f32 ? DType::tf32 : DType::none) : own;
+  };
+  for (const Atom* atom : atoms_for(target, type(g.a.buffer), type(g.b.buffer), program.buffer(g.c.buffer).dtype))
+    if (atom->is_wgmma()) return atom;
+  return nullptr;
+}
+
 FmaShape fma_shape(const GemmPlan& plan, int threads) {
   FmaShape shape;
   shape.thread_columns = 1;

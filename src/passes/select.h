@@ -28,6 +28,9 @@ struct FmaShape {
 };
 FmaShape fma_shape(const GemmPlan& plan, int threads);
 
+// The warpgroup instruction for the operands as they lie in their tiles; null: none.
+const Atom* warpgroup_atom(const ir::Program& program, const ir::Gemm& gemm, const Target& target);
+
 // The primitive of an mma.sync atom.
 std::string mma_primitive(const Atom& atom);
 

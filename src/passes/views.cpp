@@ -69,7 +69,7 @@ class Splitter {
       return {};
     }
     if (std::holds_alternative<For>(s->node) || std::holds_alternative<While>(s->node) ||
-        std::holds_alternative<If>(s->node))
+        std::holds_alternative<If>(s->node) || std::holds_alternative<Roles>(s->node))
       return control(s);
     return leaf(s);
   }
@@ -146,6 +146,8 @@ class Splitter {
     } else if (auto* again = std::get_if<While>(&copy.node)) {
       TILERT_TRY(inner(again->head));
       TILERT_TRY(inner(again->body));
+    } else if (auto* roles = std::get_if<Roles>(&copy.node)) {
+      TILERT_TRY(inner(roles->work));  // issuers have no fragments
     } else {
       auto& branch = std::get<If>(copy.node);
       TILERT_TRY(inner(branch.then_body));

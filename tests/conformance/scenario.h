@@ -175,6 +175,8 @@ void add_ends_cases(std::vector<Case>& to);
 void add_thread_cases(std::vector<Case>& to);
 void add_thread_misuse_cases(std::vector<Case>& to);
 void add_async_cases(std::vector<Case>& to);
+void add_issued_cases(std::vector<Case>& to);
+void add_role_cases(std::vector<Case>& to);
 void add_indexed_cases(std::vector<Case>& to);
 void add_view_cases(std::vector<Case>& to);
 void add_layout_cases(std::vector<Case>& to);

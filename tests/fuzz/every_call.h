@@ -125,11 +125,12 @@ class EveryCall {
   void barrier();
   void asynchronous();
 
-  // every_call_async.cpp: barriers and tensor copies
+  // every_call_async.cpp: barriers, tensor copies, issued products, roles
   void engine();
   void barriers();
   void at_barrier();
   void tensor_copy(bool loads);
+  void roles();
 
   tilert_dtype dtype();
   tilert_dtype number_dtype();

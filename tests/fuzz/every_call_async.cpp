@@ -1,4 +1,4 @@
-// Barriers that count phases, and tensor copies.
+// Barriers that count phases, tensor copies, issued products, roles.
 #include "fuzz/every_call.h"
 
 namespace tilert::fuzz {
@@ -11,8 +11,26 @@ void EveryCall::engine() {
     case 3: return tensor_copy(false);
     case 4: return void(TILERT_CALL(tilert_builder_commit_stores, b_));
     case 5: return void(TILERT_CALL(tilert_builder_wait_stores, b_, in_.next() % (wild_ ? 256 : 17), code(TILERT_STORES_WRITTEN, TILERT_STORES_READ)));
-    default: break;
+    case 6: return roles();
+    default:
+      if (in_.below(2)) TILERT_CALL(tilert_builder_commit_products, b_);
+      else TILERT_CALL(tilert_builder_wait_products, b_, in_.next() % (wild_ ? 256 : 17));
   }
+}
+
+// One that issues and one that works.
+void EveryCall::roles() {
+  if (!wild_ && (persistent_ || fixed_ || !at(Kind::kernel))) return;
+  tilert_roles_options o{};
+  if (in_.below(2)) o.issuer_registers = wild_ ? in_.next() : 40, o.worker_registers = wild_ ? in_.next() : 232;
+  TILERT_CALL(tilert_builder_begin_roles, b_, sized(o));
+  for (const tilert_role role : {TILERT_ROLE_ISSUE, TILERT_ROLE_WORK}) {
+    TILERT_CALL(tilert_builder_begin_role, b_, wild_ ? code(0, 3) : role);
+    if (role == TILERT_ROLE_ISSUE && in_.below(2)) at_barrier();
+    if (role == TILERT_ROLE_WORK && in_.below(2)) TILERT_CALL(tilert_builder_commit_products, b_);
+    TILERT_CALL(tilert_builder_end_role, b_);
+  }
+  TILERT_CALL(tilert_builder_end_roles, b_);
 }
 
 void EveryCall::barriers() {

@@ -52,6 +52,23 @@ TEST(Async, ABarrierGoesOnFromPhaseToPhase) {
   EXPECT_NE(run_barriers(both + both + wait + "0\n" + tail).find("phase 0"), std::string::npos) << "a barrier remembers one phase";
 }
 
+// An issuer that fills both slots of the ring three times over, and work that waits for each and gives it back.
+std::string roles_with(const std::string& free_phase, const std::string& gives_back, const std::string& trips) {
+  return "roles issue { for serial %i = 0 to 6 { async wait @full[0] phase " + free_phase +
+         "\nasync expect @full[1] number 128\nasync expect @full[1] number 128\nasync load @A[0:8, 0:8] -> @r[mod(%i, 2):1, 0:8, 0:8] on @full[1]\n} }\n"
+         "work { for serial %k = 0 to " + trips + " { async wait @full[1] phase %k\ncopy @r[mod(%k, 2):1, 0:8, 0:8] -> @B[0:8, 0:8]\n" + gives_back + "} }";
+}
+
+TEST(Async, IssuersGoOnWhereTheWorkWaits) {
+  const std::string both = "async arrive @full[0]\nasync arrive @full[0]\n", one = "async arrive @full[0]\n";
+  EXPECT_EQ(run_barriers(roles_with("sub(%i, 1)", both, "6")), "copied");
+  EXPECT_NE(run_barriers(roles_with("sub(%i, 1)", both, "7")).find("wait_barrier waits for phase 6"), std::string::npos) << "the issuer has ended";
+  EXPECT_EQ(run_barriers(roles_with("sub(%i, 1)", both, "5")), "copied") << "the issuer may end ahead of the work";
+  EXPECT_NE(run_barriers(roles_with("sub(%i, 1)", both, "4")).find("an issuing role waits"), std::string::npos);
+  EXPECT_NE(run_barriers(roles_with("sub(%i, 1)", one, "6")).find("wait_barrier waits for phase 1"), std::string::npos) << "no slot comes back";
+  EXPECT_NE(run_barriers(roles_with("%i", both, "6")).find("wait_barrier waits for phase 0"), std::string::npos) << "both wait for the other";
+}
+
 TEST(Async, StoresAreMadeAtOnce) {
   const std::string in = "copy @A[0:8, 0:8] -> @t[0:8, 0:8]\n";
   EXPECT_EQ(run_barriers(in + "async store @t[0:8, 0:8] -> @B[0:8, 0:8]\nasync commit\nasync read\nasync written number 1\n"), "copied");

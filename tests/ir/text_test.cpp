@@ -295,7 +295,7 @@ TEST(Text, ErrorsSayWhereAndWhatWasExpected) {
   EXPECT_EQ(error_of(start + "  call warp (1)\n}"), "t:6:8: expected the name of a primitive, found 'warp'");
   EXPECT_EQ(error_of(start),
             "t:6:1: expected a statement (alloc, copy, fill, gemm, reduce, fold, scan, pick, sort, reinterpret, parallel, threads, for, if, "
-            "while, break, continue, return, let, store, atomic, together, async, print, assert, inline, call_device, move, call, group) or '}', found the end of the text");
+            "while, roles, break, continue, return, let, store, atomic, together, async, print, assert, inline, call_device, move, call, group) or '}', found the end of the text");
   EXPECT_EQ(error_of("tir 1\nvar %x block index\nkernel \"k\" (%x) grid [1] hint haste 4 {}"),
             "t:3:31: this is not the name of a hint");
   EXPECT_EQ(error_of("tir 1\nprogram \"never ends\n"), "t:2:9: this string does not end on its line");
