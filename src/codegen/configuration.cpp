@@ -35,6 +35,7 @@ json roles(const passes::RolePlan& plan) {
   json out{{"operation", plan.loop}, {"stages", plan.stages}, {"consumer_warpgroups", plan.consumers},
            {"producer_registers", plan.producer_registers}, {"consumer_registers", plan.consumer_registers}};
   for (const auto& [ordinal, part] : plan.shared_loads) out["shared_copies"].push_back({{"operation", ordinal}, {"part", {part.rows, part.columns}}});
+  for (const auto& [ordinal, reason] : plan.by_threads) out["copied_by_threads"].push_back({{"operation", ordinal}, {"reason", reason}});
   return out;
 }
 

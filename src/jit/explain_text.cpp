@@ -131,6 +131,8 @@ void roles(std::string& out, const json& kernel) {
                      plain((*r)["stages"]));
   if ((*r)["consumer_registers"].get<int>())
     out += fmt::format(", {} and {} registers a thread", plain((*r)["producer_registers"]), plain((*r)["consumer_registers"]));
+  for (const json& copy : r->value("copied_by_threads", json::array()))
+    out += fmt::format("; {} is copied by the producer's threads: {}", operation(copy), plain(copy["reason"]));
   out += "\n";
   if (!r->contains("shared_copies")) return;
   for (const json& c : (*r)["shared_copies"])

@@ -256,6 +256,7 @@ class Inserter {
   // Memory through which one thread's values reach another: shared tiles, and tensors that the program writes.
   bool handed_on(BufferId id) const {
     const Buffer& b = program_.buffer(id);
+    if (roles_.ring.count(id)) return false;
     return b.scope == Scope::shared || (b.scope == Scope::global && (b.direction != Direction::in || b.may_alias));
   }
 

@@ -114,6 +114,7 @@ std::string why_not_prefer(const HintOutcome& h, const KernelPlan& plan) {
   const auto asked = static_cast<CopyPrefer>(h.asked);
   if (asked == CopyPrefer::sync) return engine == Engine::registers ? "" : "it runs ahead of the loop";
   if (engine == Engine::tensor || (asked == CopyPrefer::async && engine == Engine::asynchronous)) return "";
+  if (const auto threads = plan.roles.by_threads.find(h.ordinal); asked == CopyPrefer::tma && threads != plan.roles.by_threads.end()) return threads->second;
   if (asked == CopyPrefer::tma)
     return "the tensor copy engine serves the loop of a kernel with roles" + (plan.roles.on ? std::string() : ", and " + plan.roles.reason);
   std::string reason = "asynchronous copies are those that run ahead in a pipelined loop";

@@ -1,6 +1,6 @@
-// Lowering of a kernel whose warps have roles (roles.h), as a class in four files: hopper_kernel.cpp has the frame and the
-// producer, hopper_product.cpp the products, hopper_work.cpp what is done to their elements in each trip, hopper_store.cpp the
-// results' way out.
+// Lowering of a kernel whose warps have roles (roles.h), as a class in five files: hopper_kernel.cpp has the frame and the
+// producer, hopper_copy.cpp the copies that its threads make, hopper_product.cpp the products, hopper_work.cpp what is done to their
+// elements in each trip, hopper_store.cpp the results' way out.
 #pragma once
 
 #include <functional>
@@ -42,11 +42,33 @@ class RoleLowering {
   // the lets that it computes `later`.
   Status over_tiles(const std::unordered_set<ir::VarId>& later, const std::function<Status()>& tile);
 
-  // ---- producer: one thread issues all copies ----
+  // ---- producer: one thread issues the engine's copies ----
   Status produce(ir::Expr thread, int64_t consumers);
+  void issue_copies(ir::Expr slot);
   int64_t slot_bytes() const;
   void note_tensor_copy(const ir::Stmt& s, ir::BufferId to, const TensorMapPlan& map);
   void load(const ir::Stmt& s, const ir::Copy& copy, ir::Expr slot);
+
+  // ---- copies by all threads of the producer (hopper_copy.cpp) ----
+  struct Pieces {
+    int64_t unit, across, count, rounds;  // elements of a piece, pieces of a row and of the tile, rounds of all threads
+  };
+  int64_t producer_arrivals() const;      // at a full barrier, in each phase
+  ir::Expr enter_copies(ir::Expr thread, int64_t consumers);
+  void copy_by_threads(ir::Expr slot, ir::Expr copier);
+  bool flies() const;
+  int64_t slots_ahead() const;
+  int64_t async_piece(const ir::Stmt& s, const ir::Copy& copy) const;
+  Pieces pieces_of(const ir::Copy& copy, int64_t unit) const;
+  // `f` for each piece of this thread, `together` ones in a row: its number among these, row and column in the tile.
+  using OfPiece = std::function<void(ir::Expr i, ir::Expr row, ir::Expr column, ir::Expr exists)>;
+  void each_piece(const Pieces& pieces, int64_t together, ir::Expr batch, ir::Expr copier, const OfPiece& f);
+  void fly(const ir::Copy& copy, const Pieces& pieces, ir::Expr slot, ir::Expr copier);
+  void carry(const ir::Stmt& s, const ir::Copy& copy, ir::Expr slot, ir::Expr copier);
+  void land(ir::Expr slot);
+  void land_next(int64_t younger);
+  void land_all();
+  void arrive(ir::Expr slot);
 
   // ---- consumers ----
   Status consume();
@@ -128,6 +150,7 @@ class RoleLowering {
   std::unordered_map<ir::BufferId, const ir::Stmt*> from_zero_;
   bool staging_is_free_ = false;
   ir::BufferId full_ = ir::kNoBuffer, empty_ = ir::kNoBuffer;
+  ir::BufferId landed_ = ir::kNoBuffer, pending_ = ir::kNoBuffer;  // the producer's: the next slot to tell of, how many are to tell of
 };
 
 }  // namespace tilert::passes

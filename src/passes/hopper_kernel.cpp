@@ -66,6 +66,7 @@ void RoleLowering::declare_tiles() {
       if (is_of_ring(a->buffer)) b.stages = roles_.stages;
       if (roles_.plain_tiles.count(a->buffer)) b.shape.insert(b.shape.begin(), low_.index(roles_.stages));
       low_.declare_shared(a->buffer);
+      if (is_of_ring(a->buffer) && !roles_.by_threads.empty()) low_.plan().roles.ring.insert(low_.plan().flat.at(a->buffer));
     }
   };
   declare(body_);
@@ -78,10 +79,10 @@ void RoleLowering::initialize_barriers() {
   low_.group("barriers of the ring", [&] {
     low_.when(arith::eq(arena_, low_.program().var(roles_.thread), 0), [&] {
       low_.unrolled(roles_.stages, [&](Expr i) {
-        low_.call(Primitive::mbarrier_init, {barrier_arg(full_, i), value_arg(low_.index(1))});
+        low_.call(Primitive::mbarrier_init, {barrier_arg(full_, i), value_arg(low_.index(producer_arrivals()))});
         low_.call(Primitive::mbarrier_init, {barrier_arg(empty_, i), value_arg(low_.index(kernel_.cluster * roles_.consumers * (roles_.works ? 4 : 1)))});
       });
-      low_.call(Primitive::mbarrier_init_fence, {});
+      if (!roles_.loads.empty()) low_.call(Primitive::mbarrier_init_fence, {});  // of engines and of other blocks alone
     });
   });
   low_.call(kernel_.cluster > 1 ? Primitive::cluster_barrier : Primitive::barrier, {});
@@ -134,28 +135,39 @@ Status RoleLowering::over_tiles(const std::unordered_set<VarId>& later, const st
 
 Status RoleLowering::produce(Expr thread, int64_t consumers) {
   if (roles_.producer_registers) low_.call(Primitive::setmaxnreg_dec, {text_arg(std::to_string(roles_.producer_registers))});
+  const bool shared = !roles_.by_threads.empty();  // by all of its threads
   Status status;
-  low_.when(arith::eq(arena_, thread, consumers), [&] {
+  const auto fill = [&] {
     const RingPlace place = enter_ring(1);  // the first wait on an empty slot passes
+    const Expr copier = shared ? enter_copies(thread, consumers) : nullptr;
     status = over_tiles({}, [&]() -> Status {
       loop_over([&] {
         const auto [slot, parity] = read_place(place);
         low_.call(Primitive::mbarrier_wait, {barrier_arg(empty_, slot), value_arg(parity)});
-        low_.call(Primitive::mbarrier_expect, {barrier_arg(full_, slot), value_arg(low_.index(slot_bytes()))});
-        for (const StmtPtr& s : loop().body)
-          if (const auto* copy = std::get_if<Copy>(&s->node)) load(*s, *copy, slot);
+        if (!roles_.loads.empty()) low_.when(shared ? arith::eq(arena_, copier, 0) : nullptr, [&] { issue_copies(slot); });
+        if (shared) copy_by_threads(slot, copier);
         advance(place, slot, parity);
       });
       return {};
     });
-  });
+    if (shared) land_all();
+  };
+  if (shared) fill();
+  else low_.when(arith::eq(arena_, thread, consumers), fill);
   return status;
+}
+
+// The engine's copies of a trip.
+void RoleLowering::issue_copies(Expr slot) {
+  low_.call(Primitive::mbarrier_expect, {barrier_arg(full_, slot), value_arg(low_.index(slot_bytes()))});
+  for (const StmtPtr& s : loop().body)
+    if (const auto* copy = std::get_if<Copy>(&s->node); copy && roles_.loads.count(s->ordinal)) load(*s, *copy, slot);
 }
 
 int64_t RoleLowering::slot_bytes() const {
   int64_t bytes = 0;
   for (const StmtPtr& s : loop().body)
-    if (const auto* copy = std::get_if<Copy>(&s->node))
+    if (const auto* copy = std::get_if<Copy>(&s->node); copy && roles_.loads.count(s->ordinal))
       bytes += copy->dst.extents[0] * copy->dst.extents[1] * dtype_bytes(low_.program().buffer(copy->dst.buffer).dtype);
   return bytes;
 }

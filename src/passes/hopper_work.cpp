@@ -173,7 +173,11 @@ bool RoleLowering::reads_ring(const std::vector<Work>& works) const {
 }
 
 void RoleLowering::give_slot_back(Expr slot) {
-  low_.call(Primitive::proxy_fence, {});
+  const bool overtaken = std::any_of(loop().body.begin(), loop().body.end(), [&](const StmtPtr& s) {
+    const auto* copy = std::get_if<Copy>(&s->node);
+    return copy && roles_.loads.count(s->ordinal) && roles_.plain_tiles.count(copy->dst.buffer);
+  });
+  if (overtaken) low_.call(Primitive::proxy_fence, {});
   low_.call(Primitive::warp_sync, {});
   give_back(slot, nullptr, 32);
 }

@@ -61,11 +61,14 @@ struct RolePlan {
   std::map<uint32_t, size_t> loads, stores;  // ordinals of copies, and their tensor maps
   std::map<uint32_t, SharedLoad> shared_loads;  // those of the loads that blocks of a cluster share
   std::map<uint32_t, int64_t> row_stores;    // ordinals of results that warps store row by row, and the span of their staging
+  std::map<uint32_t, std::string> by_threads;  // ordinals of loads that the producer's threads make, and why the engine does not
+  std::set<uint32_t> rounded;                // of these, those whose elements enter as tf32
   std::vector<TensorMapPlan> maps;
   std::map<ir::BufferId, RoleTile> tiles;    // of the loop
   std::set<ir::BufferId> plain_tiles;        // of the loop, row-major, which consumers read themselves
   bool works = false;                        // consumers work on the products' elements in each trip
   bool alternates = false;                   // the loop's product goes into two sums in turn: the next runs while one is worked on
+  std::set<ir::BufferId> ring;               // lowered: flat tiles that threads fill, which mbarriers keep from their readers
   std::set<ir::BufferId> staging;            // lowered: flat tiles of which each consumer warpgroup touches its own rows alone
   std::set<ir::BufferId> warp_staging;       // ... and each warp
   ir::VarId thread = ir::kNoVar;             // the thread index that tells roles apart; no fact bounds it

@@ -13,6 +13,7 @@
 #include "passes/region.h"
 #include "passes/role_planner.h"
 #include "passes/select.h"
+#include "passes/specialize.h"
 #include "passes/tensor_box.h"
 #include "support/round.h"
 
@@ -39,7 +40,17 @@ std::string RolePlanner::take_load(const Stmt& s, const Copy& c) {
     return fmt::format("its tile is asked to be {}, and the tensor copy engine writes swizzled rows for products", word(dst.layout.kind));
   if (dst.view_of != kNoBuffer || !views_of(program_, c.dst.buffer).empty()) return "its tile has views, whose rows are others";
   if (!filled_.insert(c.dst.buffer).second) return "its tile is filled twice in a trip";
-  return engine_takes(module_, c.src);
+  return take_source(s, c.src);
+}
+
+// Who copies changes no order of sums: what a variant assumes of dims may say it.
+std::string RolePlanner::take_source(const Stmt& s, const Region& source) {
+  const arith::FactsScope scope(module_.facts);
+  for (const DimFact& fact : module_.withheld) learn(fact, module_.facts);
+  std::string reason = engine_takes(module_, source);
+  if (reason.empty() || !only_unaligned(module_, source)) return reason;
+  plan_.roles.by_threads[s.ordinal] = std::move(reason);
+  return {};
 }
 
 int RolePlanner::consumers_for(const GemmPlan& plan) const {
@@ -176,15 +187,21 @@ std::string RolePlanner::place_loads(const For& loop) {
     const auto tile = plan_.roles.tiles.find(id);
     if (tile == plan_.roles.tiles.end()) {
       if (const std::string reason = take_plain(*copy); !reason.empty()) return fmt::format("operation {}: {}", s->ordinal, reason);
+      if (plan_.roles.by_threads.count(s->ordinal)) continue;
       const SharedLoad share = share_of(*s, *copy, 0);
       plan_.roles.loads[s->ordinal] = plan_.roles.maps.size();
       plan_.roles.maps.push_back({copy->src.buffer, {share.columns, share.rows}, 0});
       continue;
     }
     if (plan_.roles.plain_tiles.count(id)) return fmt::format("operation {}: a product and element-wise work read its tile", s->ordinal);
+    if (box_rows(copy->dst.extents[0]) == 0)
+      return fmt::format("operation {}: its tile has {} rows, which are no boxes of at most {}", s->ordinal, copy->dst.extents[0], kMostOfBox);
+    if (plan_.roles.by_threads.count(s->ordinal)) {
+      if (in_tf32_.count(id)) plan_.roles.rounded.insert(s->ordinal);
+      continue;
+    }
     const int64_t width = tile->second.span / dtype_bytes(program_.buffer(id).dtype);
     const int64_t rows = box_rows(share_of(*s, *copy, width).rows);
-    if (rows == 0) return fmt::format("operation {}: its tile has {} rows, which are no boxes of at most {}", s->ordinal, copy->dst.extents[0], kMostOfBox);
     plan_.roles.loads[s->ordinal] = plan_.roles.maps.size();
     plan_.roles.maps.push_back({copy->src.buffer, {width, rows}, static_cast<int>(tile->second.span), in_tf32_.count(id) != 0});
   }

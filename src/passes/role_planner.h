@@ -36,6 +36,7 @@ class RolePlanner {
 
   // ---- copies and products of the loop (role_operands.cpp) ----
   std::string take_load(const ir::Stmt& s, const ir::Copy& copy);
+  std::string take_source(const ir::Stmt& s, const ir::Region& source);
   std::string take_product(const ir::Stmt& s, const ir::Gemm& gemm);
   std::string take_work(const ir::Parallel& loop);
   std::string take_plain(const ir::Copy& copy);

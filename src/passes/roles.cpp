@@ -210,9 +210,12 @@ std::string RolePlanner::budget(const For& loop) {
   plan_.roles.stages = static_cast<int>(std::min(wanted, (room - staging) / slot));
   if (plan_.roles.stages < 2) return "two slots of its tiles do not fit in shared memory";
   // Of 65536 registers each warpgroup starts with an equal part; what the producer gives up goes to the consumers.
-  if (plan_.roles.consumers == 2) plan_.roles.producer_registers = 40, plan_.roles.consumer_registers = 232;
-  if (plan_.roles.consumers == 3) plan_.roles.producer_registers = 32, plan_.roles.consumer_registers = 160;
-  plan_.roles.alternates = alternates(loop);
+  // One whose threads copy keeps what it starts with, or as much as the sums leave.
+  const bool copies = !plan_.roles.by_threads.empty();
+  if (plan_.roles.consumers == 2 && !(copies && accumulators_ <= 128))
+    plan_.roles.producer_registers = copies ? 56 : 40, plan_.roles.consumer_registers = copies ? 224 : 232;
+  if (plan_.roles.consumers == 3) plan_.roles.producer_registers = copies ? 56 : 32, plan_.roles.consumer_registers = copies ? 152 : 160;
+  plan_.roles.alternates = !copies && alternates(loop);
   if (accumulators_ > (plan_.roles.consumers == 3 ? 96 : kMostAccumulators)) return "its accumulators do not fit in registers";
   return {};
 }

@@ -3,6 +3,8 @@
 // before: gemm plans for warps; after: KernelPlan::roles is filled, the loop's products are warpgroup products, threads
 // counts the consumers (the producer's 128 come on top at launch). The lowering is in hopper.h.
 //
+// What lacks nothing but rows on 16 bytes is copied by all threads of the producer instead (RolePlan::by_threads).
+//
 // The kernel's shape: one pipelined loop at the top whose body is copies from global to shared tiles, products that read those
 // tiles only, and behind them element-wise work on fragments with what other such tiles and tensors hold; whatever stands before
 // and after it belongs to the consumers. hopper.h says what each asks of the chip.

@@ -52,12 +52,12 @@ void bound_blocks(const Program& program, arith::Facts& facts) {
     }
 }
 
+}  // namespace
+
 void learn(const DimFact& known, arith::Facts& facts) {
   facts.bound(known.dim, known.low, known.high);
   if (known.divisor > 1) facts.congruent(known.dim, known.divisor);
 }
-
-}  // namespace
 
 Result<Module> specialize(const Program& source, const std::vector<DimChoice>& dims) {
   if (dims.size() != source.dims.size())

@@ -22,6 +22,8 @@ struct DimChoice {
 // `dims` has an entry per dim of the program, in its order.
 Result<Module> specialize(const ir::Program& program, const std::vector<DimChoice>& dims);
 
+void learn(const DimFact& known, arith::Facts& facts);
+
 // What the variant assumes of dims, where a kernel's order of sums is fixed: until here it is in no fact, so that instructions,
 // layouts and fused operations are those of every variant.
 // before: Module::withheld; after: Module::facts know it.

@@ -12,6 +12,9 @@ inline constexpr int64_t kMostOfBox = 256;  // elements along a dim
 // Why the engine cannot copy the region of a matrix; empty: it can.
 std::string engine_takes(const Module& module, const ir::Region& region);
 
+// Where it cannot: whether it lacks nothing but rows, columns or a tensor on 16 bytes.
+bool only_unaligned(const Module& module, const ir::Region& region);
+
 // Bytes of the swizzled rows that a layout asks for; 0: any, -1: none that the engine writes swizzled.
 int64_t asked_span(ir::TileLayout layout);
 

@@ -81,7 +81,9 @@ struct Lister {
     if (rows % (64 * consumers) != 0 || rows > 128 * consumers) return false;
     if (consumers == 3 && !capability::three_consumers) return false;
     if (keeps_order(product) && consumers != usual_warpgroups(rows, columns)) return false;  // the compiler follows no other number
-    return rows * columns <= 128 * consumers * kMostAccumulators[consumers];
+    // Where threads copy, what the sums leave of two warpgroups' registers is the producer's.
+    const int most = consumers == 2 && !aligned() ? 128 : kMostAccumulators[consumers];
+    return rows * columns <= 128 * consumers * most;
   }
 
   void add_warpgroup(bool swapped, int rows, int columns, int depth, int consumers) {

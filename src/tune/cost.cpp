@@ -64,7 +64,7 @@ class Model {
     const double together = static_cast<double>(together_);
     const double tensor = together * tensor_clocks();
     const double shared = together * (read_bytes() + fill_share * slot()) / calibration::shared_bytes;
-    const double feed = together * slot_from_beyond(1) / feed_rate();
+    const double feed = together * feed_clocks();
     const double least = step_clocks + (c_.cluster > 1 ? cluster_clocks : 0);
     const double longest = std::max({tensor, shared, feed, least});
     bound_ = longest == tensor ? Bound::tensor : longest == shared ? Bound::shared : longest == feed ? Bound::feed : Bound::latency;
@@ -103,14 +103,28 @@ class Model {
   }
 
   // Rows outside A are zeros that the copy engine makes, slower than it copies. Of B's tile a part is read for other blocks.
-  double slot_from_beyond(double of_b) const {
+  double a_from_beyond() const {
     const double outside = std::max<double>(0, c_.tile_m - double(p_.m));
-    return c_.tile_k * ((c_.tile_m + outside * (outside_weight - 1)) * bytes_a() + c_.tile_n * bytes_b() * of_b);
+    return c_.tile_k * (c_.tile_m + outside * (outside_weight - 1)) * bytes_a();
+  }
+  double b_from_beyond() const { return double(c_.tile_k) * c_.tile_n * bytes_b(); }
+  double slot_from_beyond(double of_b) const { return a_from_beyond() + b_from_beyond() * of_b; }
+
+  // Clocks in which a slot's operands come. A producer's threads copy the one whose rows start between 16 bytes.
+  double feed_clocks() const {
+    const double rate = feed_rate();
+    if (c_.path != Path::warpgroup) return slot_from_beyond(1) / rate;
+    return a_from_beyond() / std::min(rate, threads_rate(a_row_start(p_), bytes_a())) + b_from_beyond() / std::min(rate, threads_rate(b_row_start(p_), bytes_b()));
+  }
+  double threads_rate(int64_t start, double element) const {
+    if (start >= 16) return feed_bytes;
+    if (p_.tf32 || start < 4) return copied_elements * element;
+    return start < 8 ? copied_4_bytes : copied_8_bytes;
   }
 
   // Bytes in a clock that come to one multiprocessor: its port, its share of memory's latency, or element by element.
   double feed_rate() const {
-    if (c_.path != Path::vector && !rows_on_16_bytes(p_)) return element_copy_bytes;
+    if (c_.path == Path::warp && !rows_on_16_bytes(p_)) return element_copy_bytes;
     // A slot is given back one step late, and the next one is being read; rows read by vectors are on their way in a part of the time.
     const double ahead = c_.path == Path::vector ? vector_in_flight * slot() : std::max(c_.stages - 1.5, 0.5) * slot();
     const double in_flight = static_cast<double>(together_) * ahead;

@@ -66,10 +66,20 @@ bool keeps_order(const Product& p) { return p.fixed_order && dtype_is_float(sum_
 bool a_k_major(const Product& p) { return !p.trans_a; }
 bool b_k_major(const Product& p) { return p.trans_b; }
 
-bool rows_on_16_bytes(const Product& p) {
-  const auto whole = [](int64_t given, int64_t row, DType type) { return (given ? given : row) * dtype_bits(type) % 128 == 0; };
-  return whole(p.lda, p.trans_a ? p.m : p.k, p.a) && whole(p.ldb, p.trans_b ? p.k : p.n, p.b);
+namespace {
+
+int64_t row_start(int64_t given, int64_t row, DType type) {
+  const int64_t bits = (given ? given : row) * dtype_bits(type);
+  int64_t bytes = 16;
+  while (bytes > 1 && bits % (8 * bytes) != 0) bytes /= 2;
+  return bytes;
 }
+
+}  // namespace
+
+int64_t a_row_start(const Product& p) { return row_start(p.lda, p.trans_a ? p.m : p.k, p.a); }
+int64_t b_row_start(const Product& p) { return row_start(p.ldb, p.trans_b ? p.k : p.n, p.b); }
+bool rows_on_16_bytes(const Product& p) { return a_row_start(p) == 16 && b_row_start(p) == 16; }
 
 const char* bound_name(Bound bound) {
   switch (bound) {
