@@ -134,6 +134,7 @@ struct Lister {
 
   // Whether B's tile has a part for each block (passes/role_operands.cpp): rows in repeats of the swizzle, or rows of it.
   bool shares_b(const Choice& c, int cluster) const {
+    if (b_row_start(product) < 16) return false;  // threads copy for their own block
     if (c.path != Path::warpgroup) return false;
     if (!b_k_major(product)) return c.tile_k % (8 * cluster) == 0;
     return c.tile_n % (8 * cluster) == 0 || c.tile_k * dtype_bits(product.b) % (1024 * cluster) == 0;

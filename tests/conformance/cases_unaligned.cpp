@@ -35,6 +35,7 @@ Scenario products(const Values& v) {
     };
     auto A = operand("A", M, trans_a, most, apart_a), B = operand("B", tl::Expr(n), trans_b, n, apart_b), C = b.output("C", sum_type, {M, n});
     tl::Hints hints = tl::Hints().roles_on().must().for_target("sm_90a").consumers(v["consumers"]);
+    if (v["cluster"]) hints.cluster(2);  // the engine's copies are shared, the threads' are each block's own
     if (v["persistent"]) hints.persistent();
     b.grid({tl::ceildiv(n, bn), tl::ceildiv(M, bm)}, hints, [&](tl::Index x, tl::Index y) {
       auto a = trans_a ? b.shared(dtype, {bk, bm}) : b.shared(dtype, {bm, bk}), w = trans_b ? b.shared(dtype, {bk, bn}) : b.shared(dtype, {bn, bk});
@@ -105,7 +106,7 @@ Scenario scales(const Values& v) {
 
 void add_unaligned_cases(std::vector<Case>& to) {
   to.push_back({"89", "unaligned_operands",
-                {{"K", {0, 1, 14}}, {"a", {0, 1, 2, 4}}, {"b", {1, 2}}, {"trans", {0, 1, 2, 3}}, {"tile", {64, 128, 192}}, {"stages", {2, 3, 5}}, {"consumers", {1, 2}}, {"persistent", {0, 1}},
+                {{"K", {0, 1, 14}}, {"a", {0, 1, 2, 4}}, {"b", {0, 1, 2}}, {"trans", {0, 1, 2, 3}}, {"tile", {64, 128, 192}}, {"stages", {2, 3, 5}}, {"consumers", {1, 2}}, {"persistent", {0, 1}}, {"cluster", {0, 1}},
                  dtypes({tl::bf16, tl::f16, tl::e4m3, tl::i8, tl::f32})},
                 products});
   to.push_back({"89", "unaligned_scales", {{"a", {0, 1, 2}}, {"stages", {2, 4}}}, scales});
