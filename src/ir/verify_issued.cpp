@@ -9,7 +9,7 @@
 namespace tilert::ir {
 namespace {
 
-constexpr int kMaxGroups = 16;
+constexpr int kMostGroups = 16;
 
 }  // namespace
 
@@ -46,7 +46,7 @@ struct Flights {
   }
   void close() {
     for (auto* list : {&sums, &operands})
-      for (auto& [id, age] : *list) age = std::min<int>(age + 1, kMaxGroups);
+      for (auto& [id, age] : *list) age = std::min<int>(age + 1, kMostGroups);
   }
   void wait(int64_t pending) {
     for (auto* list : {&sums, &operands}) std::erase_if(*list, [&](const auto& f) { return f.second >= pending; });

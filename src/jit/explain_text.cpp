@@ -127,8 +127,10 @@ void roles(std::string& out, const json& kernel) {
   if (const auto no = kernel.find("no_roles"); no != kernel.end()) out += fmt::format("  no roles: {}\n", plain(*no));
   const auto r = kernel.find("roles");
   if (r == kernel.end()) return;
-  out += fmt::format("  roles: a producer of copies and {} consumer warpgroups around {}, {} slots", plain((*r)["consumer_warpgroups"]), operation(*r),
-                     plain((*r)["stages"]));
+  if ((*r)["stages"].get<int>() == 0) out += fmt::format("  roles: the program's own, {} warpgroups work", plain((*r)["consumer_warpgroups"]));
+  else
+    out += fmt::format("  roles: a producer of copies and {} consumer warpgroups around {}, {} slots", plain((*r)["consumer_warpgroups"]), operation(*r),
+                       plain((*r)["stages"]));
   if ((*r)["consumer_registers"].get<int>())
     out += fmt::format(", {} and {} registers a thread", plain((*r)["producer_registers"]), plain((*r)["consumer_registers"]));
   for (const json& copy : r->value("copied_by_threads", json::array()))

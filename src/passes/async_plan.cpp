@@ -20,7 +20,7 @@ using namespace ir;
 namespace {
 
 constexpr int64_t kWarpgroup = 128;  // threads
-constexpr int64_t kAtomRows = 64;    // of a warpgroup product
+constexpr int64_t kProductRows = 64;  // of a warpgroup product
 constexpr int64_t kTileUnit = 128;  // bytes, of which the start of a box in shared memory is a multiple
 
 class AsyncPlanner {
@@ -66,7 +66,7 @@ class AsyncPlanner {
     if (!context_.target.has(Feature::wgmma)) return missing(*issued.front(), "an issued gemm, a warpgroup product,", "use gemm without the flag issue");
     if (!hint_of(kernel_, HintKind::threads) && !hint_of(kernel_, HintKind::threads_fixed)) {
       const int64_t rows = std::get<Gemm>(issued.front()->node).c.extents[0];
-      plan_.threads = rows % (2 * kAtomRows) == 0 ? 256 : rows == 3 * kAtomRows ? 384 : 128;
+      plan_.threads = rows % (2 * kProductRows) == 0 ? 256 : rows == 3 * kProductRows ? 384 : 128;
       TILERT_TRY(plan_products(program_, kernel_, plan_, context_));  // those that are not issued
     }
     for (const Stmt* s : issued) TILERT_TRY(product(*s, std::get<Gemm>(s->node)));
@@ -85,8 +85,8 @@ class AsyncPlanner {
     plan.atom = warpgroup_atom(program_, g, context_.target);
     if (!plan.atom) return refuse(fmt::format("of {} and {} into {}, which no warpgroup product takes", type(g.a), type(g.b), type(g.c)), "use gemm without the flag issue");
     const int64_t warpgroups = plan_.threads / kWarpgroup;
-    if (plan_.threads % kWarpgroup != 0 || plan.m % (kAtomRows * warpgroups) != 0)
-      return refuse(fmt::format("of {} rows by {} threads", plan.m, plan_.threads), fmt::format("give each {} threads a multiple of {} rows", kWarpgroup, kAtomRows));
+    if (plan_.threads % kWarpgroup != 0 || plan.m % (kProductRows * warpgroups) != 0)
+      return refuse(fmt::format("of {} rows by {} threads", plan.m, plan_.threads), fmt::format("give each {} threads a multiple of {} rows", kWarpgroup, kProductRows));
     if (plan.k % plan.atom->k != 0)
       return refuse(fmt::format("with a K tile of {}", plan.k), fmt::format("give it a multiple of {}, which a warpgroup product of {} takes at a time", plan.atom->k, dtype_text(plan.atom->a)));
     plan.path = GemmPlan::Path::wgmma;
@@ -96,7 +96,7 @@ class AsyncPlanner {
     const AtomCounts counts = atom_counts(*plan.atom, plan.m, plan.n, plan.k, WarpGrid{warpgroups, 1, 1});
     if (counts.n * counts.atom_n != plan.n) return refuse(fmt::format("of {} columns", plan.n), "give it a multiple of 8, or of 16 for integers");
     plan_.async.sums.insert(g.c.buffer);
-    TILERT_TRY(operand(s, g.a, g.trans_a, kAtomRows));
+    TILERT_TRY(operand(s, g.a, g.trans_a, kProductRows));
     return operand(s, g.b, !g.trans_b, counts.atom_n);
   }
 

@@ -5,24 +5,24 @@
 namespace tilert::conformance {
 namespace {
 
-constexpr tl::Layout kLayouts[] = {tl::Layout::automatic, tl::Layout::row_major, tl::Layout::swizzle_32, tl::Layout::swizzle_64, tl::Layout::swizzle_128};
+constexpr tl::Layout kTileLayouts[] = {tl::Layout::automatic, tl::Layout::row_major, tl::Layout::swizzle_32, tl::Layout::swizzle_64, tl::Layout::swizzle_128};
 
-uint32_t bytes_of_type(tl::DType dtype) { return dtype == tl::f32 ? 4 : dtype == tl::bf16 ? 2 : 1; }
+uint32_t engine_bytes(tl::DType dtype) { return dtype == tl::f32 ? 4 : dtype == tl::bf16 ? 2 : 1; }
 
-void needs_engine(Scenario& s) {
+void needs_copies(Scenario& s) {
   s.needs = Scenario::Needs::tensor_copies;
   s.refused_without = {"which has none", "use copy"};
 }
 
 // The element of a matrix of `rows` x `columns`, 0 beyond it.
-Real at(const Reals& x, int64_t rows, int64_t columns, int64_t r, int64_t c) {
+Real element_or_zero(const Reals& x, int64_t rows, int64_t columns, int64_t r, int64_t c) {
   return r < 0 || c < 0 || r >= rows || c >= columns ? 0 : x[static_cast<size_t>(r * columns + c)];
 }
 
 // Boxes that begin before the first row and end beyond the last row and column, each tile written out whole.
-Scenario boxes(const Values& v) {
+Scenario tensor_boxes(const Values& v) {
   const tl::DType dtype = v.dtype();
-  const int64_t bm = v["bm"], bn = 128 / bytes_of_type(dtype) * v["spans"], rows = v["rows"], columns = bn + 16, before = 3;
+  const int64_t bm = v["bm"], bn = 128 / engine_bytes(dtype) * v["spans"], rows = v["rows"], columns = bn + 16, before = 3;
   const int64_t down = (rows + before + bm - 1) / bm + 1;
   Scenario s;
   s.program([&](tl::Builder& b) {
@@ -31,8 +31,8 @@ Scenario boxes(const Values& v) {
     b.grid({2, down}, [&](tl::Index x, tl::Index y) {
       auto tile = b.shared(dtype, {bm, bn});
       auto full = b.barriers(1);
-      if (v["layout"]) b.annotate_layout(tile, kLayouts[v["layout"]]);
-      b.arrive_expect(full, static_cast<uint32_t>(bm * bn) * bytes_of_type(dtype));
+      if (v["layout"]) b.annotate_layout(tile, kTileLayouts[v["layout"]]);
+      b.arrive_expect(full, static_cast<uint32_t>(bm * bn) * engine_bytes(dtype));
       b.load_tensor(A(y * bm - before, x * bn), tile, full);
       b.wait_barrier(full, 0);
       b.copy(tile, B(y * bm, x * bn));
@@ -41,14 +41,14 @@ Scenario boxes(const Values& v) {
   const Reals a = pattern(dtype, static_cast<size_t>(rows * columns));
   Reals want;
   for (int64_t r = 0; r < down * bm; ++r)
-    for (int64_t c = 0; c < 2 * bn; ++c) want.push_back(at(a, rows, columns, r - before, c));
+    for (int64_t c = 0; c < 2 * bn; ++c) want.push_back(element_or_zero(a, rows, columns, r - before, c));
   s.launch().input(dtype, a).output(dtype, exactly(want));
-  needs_engine(s);
+  needs_copies(s);
   return s;
 }
 
 // Slots that are filled again while others are read: the sum of the matrix's column tiles. No slot is ahead of its phase.
-Scenario ring(const Values& v) {
+Scenario ring_of_copies(const Values& v) {
   const int64_t slots = v["slots"], bm = 64, bn = 64;
   Scenario s;
   s.program([&](tl::Builder& b) {
@@ -83,14 +83,14 @@ Scenario ring(const Values& v) {
       for (int64_t c = 0; c < k; ++c) want[static_cast<size_t>(r * bn + c % bn)] += a[static_cast<size_t>(r * k + c)];
     s.launch({k}).input(tl::bf16, a).output(tl::f32, exactly(want));
   }
-  needs_engine(s);
+  needs_copies(s);
   return s;
 }
 
 // Two tiles' worth of results through one tile, whose rows and columns end beyond the tensor; then the block reads what it stored.
-Scenario stores(const Values& v) {
+Scenario tensor_stores(const Values& v) {
   const tl::DType dtype = v.dtype();
-  const int64_t bm = 32, bn = 128 / bytes_of_type(dtype), rows = 50, columns = bn + 16;
+  const int64_t bm = 32, bn = 128 / engine_bytes(dtype), rows = 50, columns = bn + 16;
   Scenario s;
   s.program([&](tl::Builder& b) {
     auto A = b.input("A", dtype, {2 * bm, 2 * bn});
@@ -98,7 +98,7 @@ Scenario stores(const Values& v) {
     auto C = b.output("C", dtype, {2 * bm, 2 * bn});
     b.grid({1}, [&](tl::Index) {
       auto tile = b.shared(dtype, {bm, bn});
-      if (v["layout"]) b.annotate_layout(tile, kLayouts[v["layout"]]);
+      if (v["layout"]) b.annotate_layout(tile, kTileLayouts[v["layout"]]);
       b.serial(2, [&](tl::Index y) {
         b.serial(2, [&](tl::Index x) {
           b.parallel({bm, bn}, [&](tl::Index i, tl::Index j) { tile(i, j) = A(y * bm + i, x * bn + j); });
@@ -116,16 +116,16 @@ Scenario stores(const Values& v) {
   const Reals a = pattern(dtype, static_cast<size_t>(4 * bm * bn));
   Reals inside, out;
   for (int64_t r = 0; r < rows; ++r)
-    for (int64_t c = 0; c < columns; ++c) inside.push_back(at(a, 2 * bm, 2 * bn, r, c));
+    for (int64_t c = 0; c < columns; ++c) inside.push_back(element_or_zero(a, 2 * bm, 2 * bn, r, c));
   for (int64_t r = 0; r < 2 * bm; ++r)
-    for (int64_t c = 0; c < 2 * bn; ++c) out.push_back(r < rows && c < columns ? at(a, 2 * bm, 2 * bn, r, c) : 0);
+    for (int64_t c = 0; c < 2 * bn; ++c) out.push_back(r < rows && c < columns ? element_or_zero(a, 2 * bm, 2 * bn, r, c) : 0);
   s.launch().input(dtype, a).inout(dtype, Reals(inside.size(), 0), exactly(inside)).output(dtype, exactly(out));
-  needs_engine(s);
+  needs_copies(s);
   return s;
 }
 
 // A phase of two arrivals, and one that is waited for long before: who waits sees what came before each arrival.
-Scenario arrivals(const Values&) {
+Scenario barrier_arrivals(const Values&) {
   Scenario s;
   s.program([&](tl::Builder& b) {
     auto A = b.input("A", tl::i32, {256});
@@ -155,7 +155,7 @@ Scenario arrivals(const Values&) {
 }
 
 // Misuse that is known when building, or when compiling for any GPU.
-Scenario misused(const Values& v) {
+Scenario misused_barriers(const Values& v) {
   const int64_t of = v["of"];
   Scenario s;
   s.program([&](tl::Builder& b) {
@@ -216,7 +216,7 @@ Scenario no_box(const Values& v) {
   const Reals a = pattern(tl::bf16, static_cast<size_t>(64 * of_a));
   std::vector<Want> want;
   for (int64_t r = 0; r < 64; ++r)
-    for (int64_t c = 0; c < 512; ++c) want.push_back(c < columns ? Want{at(a, 64, of_a, r, from + c)} : Want{0, 0, true});
+    for (int64_t c = 0; c < 512; ++c) want.push_back(c < columns ? Want{element_or_zero(a, 64, of_a, r, from + c)} : Want{0, 0, true});
   s.launch().input(tl::bf16, a).output(tl::bf16, want);
   s.needs = Scenario::Needs::no_gpu;
   s.refused_without = words[static_cast<size_t>(of)];
@@ -226,11 +226,11 @@ Scenario no_box(const Values& v) {
 }  // namespace
 
 void add_async_cases(std::vector<Case>& to) {
-  to.push_back({"72", "boxes", {dtypes({tl::f32, tl::bf16, tl::i8}), {"layout", {0, 1, 2, 3, 4}}, {"bm", {8, 64, 320}}, {"spans", {1, 2}}, {"rows", {1, 100}}}, boxes});
-  to.push_back({"72", "ring", {{"slots", {1, 2, 4}}, {"threads", {64, 256}}}, ring});
-  to.push_back({"72", "stores", {dtypes({tl::f32, tl::bf16, tl::i8}), {"layout", {0, 2, 4}}}, stores});
-  to.push_back({"72", "arrivals", {}, arrivals});
-  to.push_back({"72", "misused", {{"of", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}}}, misused});
+  to.push_back({"72", "boxes", {dtypes({tl::f32, tl::bf16, tl::i8}), {"layout", {0, 1, 2, 3, 4}}, {"bm", {8, 64, 320}}, {"spans", {1, 2}}, {"rows", {1, 100}}}, tensor_boxes});
+  to.push_back({"72", "ring", {{"slots", {1, 2, 4}}, {"threads", {64, 256}}}, ring_of_copies});
+  to.push_back({"72", "stores", {dtypes({tl::f32, tl::bf16, tl::i8}), {"layout", {0, 2, 4}}}, tensor_stores});
+  to.push_back({"72", "arrivals", {}, barrier_arrivals});
+  to.push_back({"72", "misused", {{"of", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}}}, misused_barriers});
   to.push_back({"72", "no_box", {{"of", {0, 1, 2, 3}}}, no_box});
 }
 

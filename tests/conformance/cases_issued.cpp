@@ -5,12 +5,12 @@
 namespace tilert::conformance {
 namespace {
 
-struct Types {
+struct IssuedTypes {
   tl::DType a, b, sum;
 };
-constexpr Types kTypes[] = {{tl::bf16, tl::bf16, tl::f32}, {tl::f16, tl::f16, tl::f32}, {tl::e4m3, tl::e5m2, tl::f32}, {tl::i8, tl::u8, tl::i32}};
+constexpr IssuedTypes kIssuedTypes[] = {{tl::bf16, tl::bf16, tl::f32}, {tl::f16, tl::f16, tl::f32}, {tl::e4m3, tl::e5m2, tl::f32}, {tl::i8, tl::u8, tl::i32}};
 
-int64_t size_of(tl::DType dtype) { return dtype == tl::bf16 || dtype == tl::f16 ? 2 : 1; }
+int64_t issued_size(tl::DType dtype) { return dtype == tl::bf16 || dtype == tl::f16 ? 2 : 1; }
 
 void needs_products(Scenario& s) {
   s.needs = Scenario::Needs::warpgroup_products;
@@ -18,7 +18,7 @@ void needs_products(Scenario& s) {
 }
 
 // a is m x k, or k x m; b is k x n, or n x k.
-Reals product(const Reals& a, const Reals& b, int64_t m, int64_t n, int64_t k, bool trans_a, bool trans_b) {
+Reals issued_product(const Reals& a, const Reals& b, int64_t m, int64_t n, int64_t k, bool trans_a, bool trans_b) {
   Reals c(static_cast<size_t>(m * n), 0);
   for (int64_t x = 0; x < k; ++x)
     for (int64_t i = 0; i < m; ++i)
@@ -27,7 +27,7 @@ Reals product(const Reals& a, const Reals& b, int64_t m, int64_t n, int64_t k, b
   return c;
 }
 
-tl::GemmFlag flags_of(bool trans_a, bool trans_b) {
+tl::GemmFlag issue_flags(bool trans_a, bool trans_b) {
   tl::GemmFlag flags = tl::issue;
   if (trans_a) flags = flags | tl::trans_a;
   if (trans_b) flags = flags | tl::trans_b;
@@ -35,11 +35,11 @@ tl::GemmFlag flags_of(bool trans_a, bool trans_b) {
 }
 
 // A loop over K: a slot is filled again when the product that read it is done, while the next one runs.
-Scenario ring(const Values& v) {
-  const Types types = kTypes[v["types"]];
-  const bool wide = size_of(types.a) == 2, trans_a = v["trans"] == 1 && wide, trans_b = v["trans"] != 1 || !wide;
-  const int64_t bm = v["bm"], bn = v["bn"], slots = v["slots"], bk = 128 / size_of(types.a), k = 4 * bk + 16, m = bm + 16, n = bn + 16;
-  const int64_t bytes = (bm + bn) * bk * size_of(types.a);
+Scenario ring_of_products(const Values& v) {
+  const IssuedTypes types = kIssuedTypes[v["types"]];
+  const bool wide = issued_size(types.a) == 2, trans_a = v["trans"] == 1 && wide, trans_b = v["trans"] != 1 || !wide;
+  const int64_t bm = v["bm"], bn = v["bn"], slots = v["slots"], bk = 128 / issued_size(types.a), k = 4 * bk + 16, m = bm + 16, n = bn + 16;
+  const int64_t bytes = (bm + bn) * bk * issued_size(types.a);
   Scenario s;
   s.program([&](tl::Builder& b) {
     auto A = trans_a ? b.input("A", types.a, {k, m}) : b.input("A", types.a, {m, k});
@@ -66,7 +66,7 @@ Scenario ring(const Values& v) {
       b.clear(sum);
       b.serial(trips, [&](tl::Index i) {
         b.wait_barrier(full(i % slots), i / slots);
-        b.gemm(a(i % slots, 0, 0), w(i % slots, 0, 0), sum, flags_of(trans_a, trans_b));
+        b.gemm(a(i % slots, 0, 0), w(i % slots, 0, 0), sum, issue_flags(trans_a, trans_b));
         b.commit_products();
         b.wait_products(1);
         load(i + (slots - 1));
@@ -76,7 +76,7 @@ Scenario ring(const Values& v) {
     });
   });
   const Reals a = whole(static_cast<size_t>(m * k), -4, 4, 1), b = whole(static_cast<size_t>(k * n), types.b == tl::u8 ? 0 : -4, 4, 2);
-  s.launch().input(types.a, a).input(types.b, b).output(types.sum, exactly(product(a, b, m, n, k, trans_a, trans_b)));
+  s.launch().input(types.a, a).input(types.b, b).output(types.sum, exactly(issued_product(a, b, m, n, k, trans_a, trans_b)));
   needs_products(s);
   return s;
 }
@@ -115,8 +115,8 @@ Scenario two_sums(const Values& v) {
     });
   });
   const Reals a = whole(static_cast<size_t>(bm * bk), -4, 4, 1), b = whole(static_cast<size_t>(2 * bn * bk), -4, 4, 2);
-  const Reals one = product(a, Reals(b.begin(), b.begin() + bn * bk), bm, bn, bk, false, true);
-  const Reals two = product(a, Reals(b.begin() + bn * bk, b.end()), bm, bn, bk, false, true);
+  const Reals one = issued_product(a, Reals(b.begin(), b.begin() + bn * bk), bm, bn, bk, false, true);
+  const Reals two = issued_product(a, Reals(b.begin() + bn * bk, b.end()), bm, bn, bk, false, true);
   Reals want;
   for (Real x : one) want.push_back(2 * x + 1);
   for (Real x : two) want.push_back(2 * x);
@@ -127,7 +127,7 @@ Scenario two_sums(const Values& v) {
 }
 
 // Misuse that is known when building.
-Scenario misused(const Values& v) {
+Scenario misused_products(const Values& v) {
   const int64_t of = v["of"];
   Scenario s;
   s.program([&](tl::Builder& b) {
@@ -186,7 +186,7 @@ Scenario no_product(const Values& v) {
                                                        {"not K-major", "transposed in memory"}, {"128 rows by 64 threads"}, {"row_major", "swizzled"}};
   const Reals a = whole(static_cast<size_t>(bm * bk), -4, 4, 1), b = whole(static_cast<size_t>(bn * bk), -4, 4, 2);
   const tl::DType dtype = of == 3 ? tl::f32 : of == 4 ? tl::i8 : tl::f16;
-  s.launch().input(dtype, a).input(dtype, b).output(of == 4 ? tl::i32 : tl::f32, exactly(product(a, b, bm, bn, bk, false, of != 4)));
+  s.launch().input(dtype, a).input(dtype, b).output(of == 4 ? tl::i32 : tl::f32, exactly(issued_product(a, b, bm, bn, bk, false, of != 4)));
   s.needs = Scenario::Needs::no_gpu;
   s.refused_without = words[static_cast<size_t>(of)];
   return s;
@@ -195,9 +195,9 @@ Scenario no_product(const Values& v) {
 }  // namespace
 
 void add_issued_cases(std::vector<Case>& to) {
-  to.push_back({"73", "ring", {{"types", {0, 1, 2, 3}}, {"trans", {0, 1}}, {"bm", {64, 128, 192}}, {"bn", {64, 192, 256}}, {"slots", {2, 3}}, {"threads", {0, 128}}}, ring});
+  to.push_back({"73", "ring", {{"types", {0, 1, 2, 3}}, {"trans", {0, 1}}, {"bm", {64, 128, 192}}, {"bn", {64, 192, 256}}, {"slots", {2, 3}}, {"threads", {0, 128}}}, ring_of_products});
   to.push_back({"73", "two_sums", {{"rows", {1, 2, 3}}, {"layout", {0, 1}}}, two_sums});
-  to.push_back({"73", "misused", {{"of", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}}}, misused});
+  to.push_back({"73", "misused", {{"of", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}}}, misused_products});
   to.push_back({"73", "no_product", {{"of", {0, 1, 2, 3, 4, 5, 6}}}, no_product});
 }
 

@@ -7,12 +7,12 @@
 namespace tilert::conformance {
 namespace {
 
-struct Types {
+struct RoleTypes {
   tl::DType a, b, sum, out;
 };
-constexpr Types kTypes[] = {{tl::bf16, tl::bf16, tl::f32, tl::bf16}, {tl::f16, tl::f16, tl::f32, tl::f32}, {tl::i8, tl::u8, tl::i32, tl::i32}};
+constexpr RoleTypes kRoleTypes[] = {{tl::bf16, tl::bf16, tl::f32, tl::bf16}, {tl::f16, tl::f16, tl::f32, tl::f32}, {tl::i8, tl::u8, tl::i32, tl::i32}};
 
-int64_t size_of(tl::DType dtype) { return dtype == tl::f32 || dtype == tl::i32 ? 4 : dtype == tl::bf16 || dtype == tl::f16 ? 2 : 1; }
+int64_t role_size(tl::DType dtype) { return dtype == tl::f32 || dtype == tl::i32 ? 4 : dtype == tl::bf16 || dtype == tl::f16 ? 2 : 1; }
 
 void needs_roles(Scenario& s) {
   s.needs = Scenario::Needs::warpgroup_products;
@@ -20,7 +20,7 @@ void needs_roles(Scenario& s) {
 }
 
 // m x k times n x k.
-Reals product(const Reals& a, const Reals& b, int64_t m, int64_t n, int64_t k) {
+Reals role_product(const Reals& a, const Reals& b, int64_t m, int64_t n, int64_t k) {
   Reals c(static_cast<size_t>(m * n), 0);
   for (int64_t i = 0; i < m; ++i)
     for (int64_t j = 0; j < n; ++j)
@@ -31,7 +31,7 @@ Reals product(const Reals& a, const Reals& b, int64_t m, int64_t n, int64_t k) {
 enum class Store { by_threads, by_work, by_issuer };
 
 struct HandGemm {
-  Types types;
+  RoleTypes types;
   int64_t bm, bn, bk, slots, blocks;
   Store store;
   tl::RoleRegisters registers;
@@ -49,7 +49,7 @@ void hand_gemm(tl::Builder& b, const HandGemm& h) {
     auto full = b.barriers(static_cast<uint32_t>(slots), 1, "full"), free = b.barriers(static_cast<uint32_t>(slots), 1, "free");
     auto filled = b.barriers(1, 1, "filled"), stored = b.barriers(1, 1, "stored");
     const tl::Expr across = b.let(tl::ceildiv(N, bn)), tiles = b.let(across * tl::ceildiv(M, bm)), trips = b.let(tl::ceildiv(K, bk));
-    const auto bytes = static_cast<uint32_t>((bm + bn) * bk * size_of(types.a));
+    const auto bytes = static_cast<uint32_t>((bm + bn) * bk * role_size(types.a));
     const auto each_tile = [&](const std::function<void(tl::Index, tl::Expr, tl::Expr)>& f) {
       b.serial(tl::ceildiv(tiles - block, blocks), [&](tl::Index round) {
         const tl::Expr tile = b.let(round * blocks + block);
@@ -105,15 +105,15 @@ void hand_gemm(tl::Builder& b, const HandGemm& h) {
 }
 
 Scenario gemm_by_hand(const Values& v) {
-  const Types types = kTypes[v["types"]];
-  const HandGemm hand{types, v["bm"], v["bn"], 128 / size_of(types.a), v["slots"], 3, static_cast<Store>(v["store"]),
+  const RoleTypes types = kRoleTypes[v["types"]];
+  const HandGemm hand{types, v["bm"], v["bn"], 128 / role_size(types.a), v["slots"], 3, static_cast<Store>(v["store"]),
                       v["registers"] && v["bm"] == 128 ? tl::RoleRegisters{40, 232} : tl::RoleRegisters{}};
   Scenario s;
   s.program([&](tl::Builder& b) { hand_gemm(b, hand); });
   const int64_t bk = hand.bk;
   for (const auto& [m, n, k] : {std::array<int64_t, 3>{3 * hand.bm - 5, 2 * hand.bn - 16, 3 * bk}, {1, 16, 5 * bk - 16}, {hand.bm, hand.bn, 0}, {0, 16, 16}}) {
     const Reals a = whole(static_cast<size_t>(m * k), -4, 4, 1), b = whole(static_cast<size_t>(n * k), types.b == tl::u8 ? 0 : -1, 1, 2);
-    s.launch({m, n, k}).input(types.a, a).input(types.b, b).output(types.out, exactly(product(a, b, m, n, k)));
+    s.launch({m, n, k}).input(types.a, a).input(types.b, b).output(types.out, exactly(role_product(a, b, m, n, k)));
   }
   needs_roles(s);
   return s;

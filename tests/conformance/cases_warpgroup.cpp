@@ -285,7 +285,7 @@ Scenario block_scales(const Values& v) {
 }
 
 // 39. Two products of a trip share a tile; what comes of them meets behind the loop.
-Scenario two_products(const Values& v) {
+Scenario two_products_worked_on(const Values& v) {
   const tl::DType dtype = v.dtype();
   const int64_t bm = v["M"], bn = v["N"], bk = 32, m = bm - 10, n = bn == 40 ? bn : bn - 8, k = v["trips"] * bk - 8;
   Scenario s;
@@ -333,7 +333,7 @@ void add_warpgroup_cases(std::vector<Case>& to) {
   to.push_back({"40", "warpgroup_results", {{"out", {0, 1, 2, 3, 4, 5, 6, 7}}, {"N", {64, 96, 80, 40}}, {"M", {64, 128, 32}}, {"tiles", {0, 1}}}, results});
   to.push_back({"39", "warpgroup_endings", {{"kind", {0, 1, 2, 3, 4, 5, 6, 7}}, {"M", {64, 128}}, {"N", {64, 96}}, {"persistent", {0, 1}}, {"out", {static_cast<int64_t>(tl::f32), static_cast<int64_t>(tl::bf16)}}}, endings});
   to.push_back({"39", "warpgroup_block_scales", {{"types", {0, 3}}, {"M", {64, 128}}, {"N", {64, 40}}, {"row_bytes", {128, 64}}, {"persistent", {0, 1}}, {"trips", {5, 1, 2, 4}}}, block_scales});
-  to.push_back({"39", "warpgroup_two_products", {{"M", {64, 128}}, {"N", {64, 40}}, {"trips", {4, 5}}, dtypes({tl::f16, tl::bf16})}, two_products});
+  to.push_back({"39", "warpgroup_two_products", {{"M", {64, 128}}, {"N", {64, 40}}, {"trips", {4, 5}}, dtypes({tl::f16, tl::bf16})}, two_products_worked_on});
   to.push_back({"40", "tf32_rounds_half_to_even", {{"base", {4090, 8160}}}, tf32_rounds});
 }
 

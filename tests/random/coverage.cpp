@@ -15,7 +15,7 @@ namespace {
 using ir::Stmt;
 
 const char* const kNames[] = {"alloc", "copy", "fill",  "gemm",   "reduce", "fold", "scan", "pick", "sort", "reinterpret", "parallel", "for",
-                              "if",    "while", "jump", "let",   "store", "atomic", "thread operation", "asynchronous statement", "grid_sync", "report", "inline", "device call", "move", "call", "group"};
+                              "if",    "while", "jump", "let",   "store", "atomic", "thread operation", "asynchronous statement", "roles", "grid_sync", "report", "inline", "device call", "move", "call", "group"};
 static_assert(std::size(kNames) == std::variant_size_v<Stmt::Node>);
 
 struct Counter {
