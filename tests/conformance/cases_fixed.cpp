@@ -37,7 +37,7 @@ std::pair<tl::ProductChoice, tl::ProductChoice> pair_of(int64_t which) {
 // What a kernel of the program is asked for: nothing, hints of class B, which change nothing here, or what a plan's choice says.
 enum class Asked { nothing, hints, choice };
 
-void product(tl::Builder& b, const tl::Product& p, const tl::ProductChoice& c, const tl::Tile& A, const tl::Tile& B, const tl::Tile& C, const tl::Expr& M, Asked asked) {
+void product_of_rows(tl::Builder& b, const tl::Product& p, const tl::ProductChoice& c, const tl::Tile& A, const tl::Tile& B, const tl::Tile& C, const tl::Expr& M, Asked asked) {
   tl::Hints hints = asked == Asked::choice ? kernels::detail::hints_of(p, c) : tl::fixed_order();
   if (asked != Asked::choice && c.persistent()) hints.persistent();
   if (asked != Asked::choice && c.path != TILERT_PATH_WARPGROUP) hints.roles_off();
@@ -79,8 +79,8 @@ struct Rows {
       const tl::Tile A1 = operand("few", Few), A2 = operand("many", Many);
       const tl::Tile B = p.trans_b ? b.input("B", p.b, {p.n, p.k}) : b.input("B", p.b, {p.k, p.n});
       const tl::Tile C1 = b.inout("C1", tl::f32, {Few, p.n}), C2 = b.inout("C2", tl::f32, {Many, p.n}), same = b.output("same", tl::i32, {Few, p.n});
-      product(b, p, first, A1, B, C1, Few, asked_first);
-      product(b, p, second, A2, B, C2, Many, asked_second);
+      product_of_rows(b, p, first, A1, B, C1, Few, asked_first);
+      product_of_rows(b, p, second, A2, B, C2, Many, asked_second);
       compare_bits(b, C1, C2, same, Few, p.n);
     });
   }
@@ -106,7 +106,7 @@ struct Rows {
   }
 };
 
-Scenario products(const Values& v) {
+Scenario fixed_products(const Values& v) {
   tl::Product p;
   p.a = p.b = v.dtype(), p.c = tl::f32;
   p.trans_a = v["trans"] % 2 == 1, p.trans_b = v["trans"] / 2 == 0;
@@ -120,7 +120,7 @@ Scenario products(const Values& v) {
 }
 
 // Kernels of one plan for the H200: the one for a row and one for more of them.
-Scenario plan(const Values& v) {
+Scenario fixed_plan(const Values& v) {
   tl::Product p;
   p.a = p.b = v.dtype(), p.c = tl::f32;
   p.trans_b = true, p.fixed_order = true;
@@ -136,7 +136,7 @@ Scenario plan(const Values& v) {
 
 // Sums of rows: of a fragment that copies fill, where the rows' distance is dims that are multiples of 16 bytes or not; of memory;
 // by a scan; beside a product's. Hints that would deal them to other threads are not followed.
-Scenario rows(const Values& v) {
+Scenario fixed_rows(const Values& v) {
   const int64_t columns = v["columns"];
   Scenario s;
   s.program([&](tl::Builder& b) {
@@ -189,7 +189,7 @@ Scenario rows(const Values& v) {
 }
 
 // Whole numbers have one sum in any order: parts of K are as good, and adding them up by atomics.
-Scenario integers(const Values&) {
+Scenario fixed_integers(const Values&) {
   const int64_t k = 192;
   Scenario s;
   s.same_bits = true;
@@ -224,7 +224,7 @@ Scenario integers(const Values&) {
 }
 
 // What has no order that could be fixed, and hints that must be followed and would change it.
-Scenario refused(const Values& v) {
+Scenario fixed_refused(const Values& v) {
   Scenario s;
   s.program([&](tl::Builder& b) {
     auto A = b.input("A", tl::f16, {64, 64}), C = b.inout("C", tl::f32, {64, 64});
@@ -257,11 +257,11 @@ Scenario refused(const Values& v) {
 }  // namespace
 
 void add_fixed_cases(std::vector<Case>& to) {
-  to.push_back({"88", "fixed_products", {{"pair", {0, 1, 2, 3}}, {"K", {64, 328}}, {"trans", {0, 1, 2, 3}}, dtypes({tl::f16, tl::bf16, tl::f32})}, products});
-  to.push_back({"88", "fixed_plan", {{"rows", {16, 128, 512, 4096, 16384}}, dtypes({tl::bf16, tl::e4m3})}, plan});
-  to.push_back({"88", "fixed_rows", {{"columns", {31, 256}}, {"threads", {32, 64, 256}}}, rows});
-  to.push_back({"88", "fixed_integers", {}, integers});
-  to.push_back({"88", "fixed_refused", {{"what", {0, 1, 2}}}, refused});
+  to.push_back({"88", "fixed_products", {{"pair", {0, 1, 2, 3}}, {"K", {64, 328}}, {"trans", {0, 1, 2, 3}}, dtypes({tl::f16, tl::bf16, tl::f32})}, fixed_products});
+  to.push_back({"88", "fixed_plan", {{"rows", {16, 128, 512, 4096, 16384}}, dtypes({tl::bf16, tl::e4m3})}, fixed_plan});
+  to.push_back({"88", "fixed_rows", {{"columns", {31, 256}}, {"threads", {32, 64, 256}}}, fixed_rows});
+  to.push_back({"88", "fixed_integers", {}, fixed_integers});
+  to.push_back({"88", "fixed_refused", {{"what", {0, 1, 2}}}, fixed_refused});
 }
 
 }  // namespace tilert::conformance

@@ -8,7 +8,7 @@ namespace {
 
 // 84. c = relu(a · bᵀ + bias) and, where asked, the rows' sums of it, with more parts than trips, parts of different length, tiles
 // that end inside, a number of rows known when compiled or not. Launches one after the other take turns in one workspace.
-Scenario products(const Values& v) {
+Scenario split_products(const Values& v) {
   const int64_t bm = v["tile"], bn = 64, bk = 32, n = 100, k = v["K"];
   const bool persistent = v["persistent"] != 0;
   const tl::DType dtype = v.dtype(), sum_type = dtype == tl::i8 ? tl::i32 : tl::f32;
@@ -55,7 +55,7 @@ Scenario products(const Values& v) {
 }
 
 // 84. Two products in one loop, one of whose operands is made anew in each trip; their sums meet after it.
-Scenario two_products(const Values& v) {
+Scenario split_two_products(const Values& v) {
   const int64_t m = 64, n = 32, k = 7 * 32;
   Scenario s;
   for (int64_t parts : {int64_t{1}, v["parts"]})
@@ -158,8 +158,8 @@ Scenario many_tiles(const Values&) {
 void add_split_cases(std::vector<Case>& to) {
   to.push_back({"84", "split_products",
                 {{"parts", {2, 3, 9}}, {"K", {160, 320, 328}}, {"tile", {64, 128}}, {"persistent", {0, 1}}, {"dynamic", {0, 1}}, dtypes({tl::f16, tl::i8})},
-                products});
-  to.push_back({"84", "split_two_products", {{"parts", {2, 7}}}, two_products});
+                split_products});
+  to.push_back({"84", "split_two_products", {{"parts", {2, 7}}}, split_two_products});
   to.push_back({"84", "split_order_of_parts", {{"parts", {2, 3, 8}}}, order_of_parts});
   to.push_back({"84", "split_many_tiles", {}, many_tiles});
 }

@@ -19,7 +19,7 @@ struct Side {
 };
 
 // 89. c = a bᵀ, a and b along K or along M and N; each operand's rows so many elements apart.
-Scenario products(const Values& v) {
+Scenario unaligned_products(const Values& v) {
   const tl::DType dtype = v.dtype();
   const bool narrow = bits_of(dtype) == 8, wide = dtype == tl::f32;
   const bool trans_a = !narrow && !wide && v["trans"] % 2 == 1, trans_b = !narrow && !wide && v["trans"] / 2 == 1;
@@ -69,7 +69,7 @@ Scenario products(const Values& v) {
 }
 
 // 89. What the loop works with beside its product, one row for a trip: scales whose rows are dims apart, on 16 bytes or not.
-Scenario scales(const Values& v) {
+Scenario unaligned_scales(const Values& v) {
   const int64_t bm = 64, bn = 16, bk = 32, n = 16, k = (v["stages"] + 1) * bk;
   Scenario s;
   s.program([&](tl::Builder& b) {
@@ -108,8 +108,8 @@ void add_unaligned_cases(std::vector<Case>& to) {
   to.push_back({"89", "unaligned_operands",
                 {{"K", {0, 1, 14}}, {"a", {0, 1, 2, 4}}, {"b", {0, 1, 2}}, {"trans", {0, 1, 2, 3}}, {"tile", {64, 128, 192}}, {"stages", {2, 3, 5}}, {"consumers", {1, 2}}, {"persistent", {0, 1}}, {"cluster", {0, 1}},
                  dtypes({tl::bf16, tl::f16, tl::e4m3, tl::i8, tl::f32})},
-                products});
-  to.push_back({"89", "unaligned_scales", {{"a", {0, 1, 2}}, {"stages", {2, 4}}}, scales});
+                unaligned_products});
+  to.push_back({"89", "unaligned_scales", {{"a", {0, 1, 2}}, {"stages", {2, 4}}}, unaligned_scales});
 }
 
 }  // namespace tilert::conformance
