@@ -85,6 +85,16 @@ TL_DEV void tl_pack_regs(tl_u32 (&r)[N], const T (&x)[N * 4 / sizeof(T)]) {
   }
 }
 
+//@ tl_pack_bytes
+// The same of 8-bit floats.
+template <int N, class T>
+TL_DEV void tl_pack_bytes(tl_u32 (&r)[N], const T (&x)[4 * N]) {
+#pragma unroll
+  for (int i = 0; i < N; ++i)
+    r[i] = static_cast<tl_u32>(x[4 * i].bits) | static_cast<tl_u32>(x[4 * i + 1].bits) << 8 | static_cast<tl_u32>(x[4 * i + 2].bits) << 16 |
+           static_cast<tl_u32>(x[4 * i + 3].bits) << 24;
+}
+
 //@ tl_mma_m16n8k16_f16
 TL_DEV void tl_mma_m16n8k16_f16(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[2]) {
   asm(

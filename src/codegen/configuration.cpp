@@ -21,6 +21,7 @@ json product(uint32_t ordinal, const GemmPlan& plan) {
   }
   out["instruction"] = plan.atom->name;
   out[plan.path == GemmPlan::Path::wgmma ? "warpgroups" : "warps"] = {plan.warps_m, plan.warps_n};
+  if (plan.a_registers) out["a"] = "registers";
   if (plan.path == GemmPlan::Path::mma && plan.atom->a != DType::f64) out["ldmatrix"] = {plan.a_ldmatrix, plan.b_ldmatrix};
   return out;
 }

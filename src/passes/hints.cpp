@@ -245,7 +245,8 @@ Result<Module> judge_hints(Module module, const PassContext& context) {
 static int64_t most_blocks_of_roles(const KernelPlan& plan) {
   int64_t accumulators = 0;
   for (const auto& [ordinal, gemm] : plan.gemms)
-    if (gemm.path == GemmPlan::Path::wgmma) accumulators += gemm.m * gemm.n / (plan.roles.consumers * 128);
+    if (gemm.a_registers) return 1;
+    else if (gemm.path == GemmPlan::Path::wgmma) accumulators += gemm.m * gemm.n / (plan.roles.consumers * 128);
   return plan.roles.consumers == 1 && accumulators <= 64 ? 2 : 1;
 }
 

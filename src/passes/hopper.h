@@ -1,6 +1,6 @@
-// Lowering of a kernel whose warps have roles (roles.h), as a class in five files: hopper_kernel.cpp has the frame and the
+// Lowering of a kernel whose warps have roles (roles.h), as a class in six files: hopper_kernel.cpp has the frame and the
 // producer, hopper_copy.cpp the copies that its threads make, hopper_product.cpp the products, hopper_work.cpp what is done to their
-// elements in each trip, hopper_store.cpp the results' way out.
+// elements in each trip, hopper_trip.cpp trips whose products wait for other work too, hopper_store.cpp the results' way out.
 #pragma once
 
 #include <functional>
@@ -88,7 +88,7 @@ class RoleLowering {
   Status multiply_loop();
   void release(ir::BufferId before);
   void hold(ir::BufferId fragment);
-  void multiply(const ir::Stmt& s, const ir::Gemm& gemm, ir::Expr slot);
+  void multiply(const ir::Stmt& s, const ir::Gemm& gemm, ir::Expr slot, ir::BufferId packed = ir::kNoBuffer);  // operand a
 
   // ---- element-wise work of a trip (hopper_work.cpp) ----
   // A read of the work that waits for no product: from the ring while the trip's products run, from a tensor a trip earlier still.
@@ -126,6 +126,15 @@ class RoleLowering {
   void give_slot_back(ir::Expr slot);
   ir::StmtPtr with_slot(const ir::StmtPtr& s, ir::Expr slot) const;
 
+  // ---- a trip's statements in their order (hopper_trip.cpp) ----
+  bool is_load(const ir::Stmt& s) const { return roles_.loads.count(s.ordinal) || roles_.by_threads.count(s.ordinal); }
+  Status in_order_loop();
+  Status multiply_in_order(const ir::Stmt& s, const ir::Gemm& gemm, ir::Expr slot);
+  // Operand a in packed registers, four for each of the product's steps; kNoBuffer: it is read from its tile.
+  Result<ir::BufferId> packed_operand(const ir::Gemm& gemm, const GemmPlan& plan, ir::Expr slot);
+  // Waits for the products under way; then their registers may be used.
+  void settle();
+
   // ---- stores (hopper_store.cpp) ----
   bool lies_as_sums(ir::BufferId fragment) const;
   bool is_staged(const ir::Stmt& s) const;          // leaves through shared memory and the copy engine
@@ -149,6 +158,7 @@ class RoleLowering {
   std::unordered_set<ir::VarId> late_;
   std::unordered_map<ir::BufferId, const ir::Stmt*> from_zero_;
   bool staging_is_free_ = false;
+  std::vector<ir::BufferId> sums_under_way_, operands_under_way_;  // fragments; packed registers
   ir::BufferId full_ = ir::kNoBuffer, empty_ = ir::kNoBuffer;
   ir::BufferId landed_ = ir::kNoBuffer, pending_ = ir::kNoBuffer;  // the producer's: the next slot to tell of, how many are to tell of
 };

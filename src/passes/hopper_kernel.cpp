@@ -224,7 +224,7 @@ std::unordered_set<VarId> RoleLowering::lets_after_loop() const {
   };
   const auto end = std::find_if(body_.begin(), body_.end(), [&](const StmtPtr& s) { return &s->node == &loop_stmt().node; });
   for (const StmtPtr& s : loop().body)
-    if (!std::holds_alternative<Copy>(s->node)) for_each_stmt({s}, need);  // copies are the producer's
+    if (!is_load(*s)) for_each_stmt({s}, need);  // those are the producer's
   need(loop_stmt());
   for (auto at = end; at != body_.begin();) {
     const Stmt& s = **--at;

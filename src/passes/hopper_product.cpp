@@ -53,12 +53,12 @@ void RoleLowering::give_back(Expr slot, Expr condition, int64_t threads) {
 
 void RoleLowering::hold(BufferId fragment) { WarpgroupProduct(low_).hold(fragment); }
 
-void RoleLowering::multiply(const Stmt& s, const Gemm& gemm, Expr slot) {
+void RoleLowering::multiply(const Stmt& s, const Gemm& gemm, Expr slot, BufferId packed) {
   Expr more = gemm.accumulate ? low_.simplify(gemm.accumulate) : nullptr;
   if (from_zero_.count(gemm.c.buffer)) more = arith::lt(arena_, loop().begin, low_.program().var(loop().var));
   low_.emit(Group{fmt::format("{}: product", s.ordinal), low_.collect([&] {
     WarpgroupProduct product(low_);
-    product.issue(s, gemm, {slot}, {slot}, more);
+    product.issue(s, gemm, {slot}, {slot}, more, packed);
     low_.call(Primitive::wgmma_commit, {});
     product.hold(gemm.c.buffer);
   })});

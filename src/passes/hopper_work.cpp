@@ -40,6 +40,7 @@ Block with_buffer(const Block& block, BufferId from, BufferId to) {
 // follows without a proxy fence between overtakes such reads on an H200.
 Status RoleLowering::work_loop() {
   if (!tiles_) place_ = enter_ring(0);
+  if (roles_.in_order) return in_order_loop();
   const std::vector<Work> works = split_works();
   const bool reads_late = reads_ring(works);
   TILERT_TRY(each_read(works, [&](const EarlyRead& r) { return r.following == kNoBuffer ? Status() : read_early(r, r.values, nullptr, loop().begin); }));
@@ -262,6 +263,12 @@ Status RoleLowering::read_early(const EarlyRead& read, BufferId to, Expr slot, E
 // The statement with the slot as first index of the tiles that it reads itself.
 StmtPtr RoleLowering::with_slot(const StmtPtr& s, Expr slot) const {
   return rewrite_block({s}, [&](const StmtPtr& inner) -> Block {
+    if (const auto* copy = std::get_if<Copy>(&inner->node); copy && roles_.plain_tiles.count(copy->src.buffer)) {
+      Copy read = *copy;
+      read.src.offsets.insert(read.src.offsets.begin(), slot);
+      read.src.extents.insert(read.src.extents.begin(), 1);
+      return {make_stmt(std::move(read), inner->ordinal, inner->location)};
+    }
     const auto* let = std::get_if<Let>(&inner->node);
     if (!let || let->value || !roles_.plain_tiles.count(let->read.buffer)) return {inner};
     Let read = *let;

@@ -183,7 +183,7 @@ class Inference {
       const auto* g = std::get_if<Gemm>(&s.node);
       if (!g || placed) return;
       const GemmPlan& plan = plan_.gemms.at(s.ordinal);
-      if (plan.path != GemmPlan::Path::mma) return;
+      if (plan.path != GemmPlan::Path::mma && !plan.a_registers) return;
       const WarpGrid grid{plan.warps_m, plan.warps_n, 1};
       if (program_.buffer(g->a.buffer).scope == Scope::fragment && !g->trans_a)
         placed |= assign(g->a.buffer, a_operand_map(*plan.atom, plan.m, plan.k, grid));

@@ -113,6 +113,8 @@ class Lower {
 
   // --- operations ---
   Status statement(const ir::StmtPtr& s);
+  // What is emitted from here on is of the statement.
+  void enter(const ir::Stmt& s) { ordinal_ = s.ordinal, location_ = s.location; }
   Status parallel(const ir::Stmt& stmt, const ir::Parallel& loop);
   FragmentMap loop_map(const ir::Parallel& loop);  // which thread runs which point, where no layout says so
   Status copy(const ir::Stmt& stmt, const ir::Copy& copy);
@@ -133,6 +135,9 @@ class Lower {
   // A fragment whose elements are in `registers` already.
   ir::BufferId adopt_fragment(DType dtype, const FragmentMap& map, ir::BufferId registers);
   void clear_registers(ir::BufferId fragment);
+  // The elements [rows, columns] that `at` gives the places of in `source`, cast, as a new fragment; zeros where the map reaches beyond.
+  Result<ir::BufferId> operand_fragment(ir::BufferId source, const std::function<std::vector<ir::Expr>(ir::Expr, ir::Expr)>& at, DType dtype,
+                                        const FragmentMap& map, int64_t rows, int64_t columns);
   ir::BufferId new_fragment(DType dtype, const FragmentMap& map, const char* name);
 
  private:

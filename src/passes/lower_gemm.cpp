@@ -66,29 +66,8 @@ class GemmLowering {
     });
   }
 
-  // The matrix's elements, cast, in registers as `map` says; zeros where the map reaches beyond the tile.
   Result<BufferId> load_operand(const Matrix& matrix, DType dtype, const FragmentMap& map, int64_t rows, int64_t columns) {
-    const BufferId result = low_.new_fragment(dtype, map, "operand");
-    const auto padded = map.padded_shape();
-    if (padded[0] > rows || padded[1] > columns) {
-      low_.group(low_.comment("operand padding"), [&] {
-        low_.unrolled(map.registers(), [&](Expr r) {
-          low_.store({low_.fragment_registers(result), {r}}, low_.arena().constant(dtype, 0));
-        });
-      });
-    }
-    Program& program = low_.program();
-    Parallel loop;
-    for (int64_t extent : {rows, columns}) {
-      loop.vars.push_back(program.add_var(VarKind::loop, DType::index, "i"));
-      loop.extents.push_back(extent);
-    }
-    const Expr i = program.var(loop.vars[0]), j = program.var(loop.vars[1]);
-    const VarId x = program.add_var(VarKind::let, program.buffer(matrix.region.buffer).dtype, "x");
-    loop.body.push_back(make_stmt(Let{x, nullptr, {matrix.region.buffer, matrix.at(low_.arena(), i, j)}}));
-    loop.body.push_back(make_stmt(Store{{result, {i, j}}, low_.arena().cast(program.var(x), dtype)}));
-    TILERT_TRY(ElementWise(low_, loop, map, low_.comment("operand to registers"), {}).run());
-    return result;
+    return low_.operand_fragment(matrix.region.buffer, [&](Expr i, Expr j) { return matrix.at(low_.arena(), i, j); }, dtype, map, rows, columns);
   }
 
   Status store_back(BufferId c, const FragmentMap& map) {
@@ -360,6 +339,27 @@ class GemmLowering {
 };
 
 }  // namespace
+
+Result<BufferId> Lower::operand_fragment(BufferId source, const std::function<std::vector<Expr>(Expr, Expr)>& at, DType dtype, const FragmentMap& map,
+                                         int64_t rows, int64_t columns) {
+  const BufferId result = new_fragment(dtype, map, "operand");
+  const auto padded = map.padded_shape();
+  if (padded[0] > rows || padded[1] > columns)
+    group(comment("operand padding"), [&] {
+      unrolled(map.registers(), [&](Expr r) { store({fragment_registers(result), {r}}, arena().constant(dtype, 0)); });
+    });
+  Parallel loop;
+  for (int64_t extent : {rows, columns}) {
+    loop.vars.push_back(program().add_var(VarKind::loop, DType::index, "i"));
+    loop.extents.push_back(extent);
+  }
+  const Expr i = program().var(loop.vars[0]), j = program().var(loop.vars[1]);
+  const VarId x = program().add_var(VarKind::let, program().buffer(source).dtype, "x");
+  loop.body.push_back(make_stmt(Let{x, nullptr, {source, at(i, j)}}));
+  loop.body.push_back(make_stmt(Store{{result, {i, j}}, arena().cast(program().var(x), dtype)}));
+  TILERT_TRY(ElementWise(*this, loop, map, comment("operand to registers"), {}).run());
+  return result;
+}
 
 Status Lower::gemm(const Stmt& stmt, const Gemm& gemm) { return GemmLowering(*this, stmt, gemm).run(); }
 

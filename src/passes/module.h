@@ -22,11 +22,12 @@ struct GemmPlan {
   enum class Path : uint8_t {
     fma,    // one multiply-add per element and thread: any dtype, any target
     mma,    // mma.sync over warps
-    wgmma,  // warpgroup product from shared memory
+    wgmma,  // warpgroup product, b from shared memory
   } path = Path::fma;
   const Atom* atom = nullptr;       // mma, wgmma
   int warps_m = 1, warps_n = 1;             // mma: warp grid; wgmma: warpgroups along m
   int64_t m = 0, n = 0, k = 0;              // of the tile, unpadded
+  bool a_registers = false;                 // wgmma: from a fragment, or from a tile of another type, cast on the way
   bool a_ldmatrix = false, b_ldmatrix = false;  // read from its tile step by step: by ldmatrix; f64 by plain loads
   std::string reason;               // fma: why no matrix instruction
 };
@@ -67,6 +68,7 @@ struct RolePlan {
   std::map<ir::BufferId, RoleTile> tiles;    // of the loop
   std::set<ir::BufferId> plain_tiles;        // of the loop, row-major, which consumers read themselves
   bool works = false;                        // consumers work on the products' elements in each trip
+  bool in_order = false;                     // ... and its products wait for other work of the trip (hopper_trip.cpp)
   bool alternates = false;                   // the loop's product goes into two sums in turn: the next runs while one is worked on
   std::set<ir::BufferId> ring;               // lowered: flat tiles that threads fill, which mbarriers keep from their readers
   std::set<ir::BufferId> staging;            // lowered: flat tiles of which each consumer warpgroup touches its own rows alone

@@ -53,6 +53,22 @@ std::string RolePlanner::take_source(const Stmt& s, const Region& source) {
   return {};
 }
 
+// For the operands as they are; else for a of b's type: it is cast on its way through registers.
+std::string RolePlanner::choose_instruction(const Gemm& g, GemmPlan& plan) const {
+  const Buffer &a = program_.buffer(g.a.buffer), &b = program_.buffer(g.b.buffer), &c = program_.buffer(g.c.buffer);
+  plan.atom = warpgroup_atom(program_, g, context_.target);
+  plan.a_registers = a.scope == Scope::fragment;
+  if (!plan.atom && !g.tf32 && operand_dtype(program_, g) == b.dtype)
+    for (const Atom* atom : atoms_for(context_.target, b.dtype, b.dtype, c.dtype))
+      if (atom->is_wgmma() && !plan.atom) plan.atom = atom, plan.a_registers = true;
+  if (!plan.atom && a.dtype == DType::f32 && b.dtype == DType::f32 && !g.tf32)
+    return "products of f32 keep all its bits, which warpgroup products do not: ask for tf32";
+  if (!plan.atom) return fmt::format("no warpgroup product of {} and {} into {}", dtype_text(a.dtype), dtype_text(b.dtype), dtype_text(c.dtype));
+  if (plan.k % plan.atom->k != 0)
+    return fmt::format("its K tile of {} is no multiple of {}, which a warpgroup product of {} takes at a time", plan.k, plan.atom->k, dtype_text(plan.atom->a));
+  return plan.a_registers && g.trans_a ? "operand a goes through registers, and is transposed: keep it as [m, k]" : "";
+}
+
 int RolePlanner::consumers_for(const GemmPlan& plan) const {
   const int64_t atoms = ceil_div(plan.m, kAtomRows), asked = hint_of(kernel_, HintKind::consumers);
   if (asked >= 1 && asked <= 3 && atoms % asked == 0) return static_cast<int>(asked);
@@ -60,17 +76,12 @@ int RolePlanner::consumers_for(const GemmPlan& plan) const {
 }
 
 std::string RolePlanner::take_product(const Stmt& s, const Gemm& g) {
-  const Buffer &a = program_.buffer(g.a.buffer), &b = program_.buffer(g.b.buffer), &c = program_.buffer(g.c.buffer);
-  if (!filled_.count(g.a.buffer) || !filled_.count(g.b.buffer)) return "an operand is not a tile that the loop copies";
+  const Buffer &a = program_.buffer(g.a.buffer), &c = program_.buffer(g.c.buffer);
+  if (!filled_.count(g.b.buffer) || (a.scope != Scope::fragment && !filled_.count(g.a.buffer))) return "an operand is not a tile that the loop copies";
   if (g.sparse()) return "its product is sparse";
   if (c.scope != Scope::fragment || !is_whole(program_, g.a) || !is_whole(program_, g.b) || !is_whole(program_, g.c)) return "it takes a part of a tile";
   GemmPlan plan = plan_.gemms.at(s.ordinal);
-  plan.atom = warpgroup_atom(program_, g, context_.target);
-  if (!plan.atom && a.dtype == DType::f32 && b.dtype == DType::f32 && !g.tf32)
-    return "products of f32 keep all its bits, which warpgroup products do not: ask for tf32";
-  if (!plan.atom) return fmt::format("no warpgroup product of {} and {} into {}", dtype_text(a.dtype), dtype_text(b.dtype), dtype_text(c.dtype));
-  if (plan.k % plan.atom->k != 0)
-    return fmt::format("its K tile of {} is no multiple of {}, which a warpgroup product of {} takes at a time", plan.k, plan.atom->k, dtype_text(plan.atom->a));
+  if (std::string reason = choose_instruction(g, plan); !reason.empty()) return reason;
   const int consumers = consumers_for(plan);
   if (plan_.roles.consumers != 0 && plan_.roles.consumers != consumers) return "products want different warpgroups";
   plan_.roles.consumers = consumers;
@@ -79,7 +90,10 @@ std::string RolePlanner::take_product(const Stmt& s, const Gemm& g) {
   plan.warps_n = 1;
   plan.a_ldmatrix = plan.b_ldmatrix = false;
   plan.reason.clear();
-  if (std::string reason = take_operand(g.a, plan, true, g.trans_a); !reason.empty()) return reason;
+  plan_.roles.in_order |= plan.a_registers || plan_.roles.works;
+  plan_.roles.works |= plan.a_registers;
+  if (plan.a_registers && a.scope == Scope::shared) plan_.roles.plain_tiles.insert(g.a.buffer);
+  if (std::string reason = plan.a_registers ? std::string() : take_operand(g.a, plan, true, g.trans_a); !reason.empty()) return reason;
   if (std::string reason = take_operand(g.b, plan, false, !g.trans_b); !reason.empty()) return reason;
   const AtomCounts counts = atom_counts(*plan.atom, plan.m, plan.n, plan.k, WarpGrid{consumers, 1, 1});
   gemms_[s.ordinal] = plan;
@@ -113,32 +127,46 @@ std::string RolePlanner::take_operand(const Region& region, const GemmPlan& plan
   return {};
 }
 
-// Element-wise work behind a trip's products: on fragments, with what tiles of the ring and tensors hold.
-std::string RolePlanner::take_work(const Parallel& loop) {
-  if (gemms_.empty()) return "element-wise work stands before the loop's products";
+std::string RolePlanner::note_work(BufferId id, bool write) {
+  const Buffer& b = program_.buffer(id);
+  if (write && b.scope != Scope::fragment) return "work of its loop writes more than fragments";
+  if (b.scope == Scope::shared && !filled_.count(id)) return "work of its loop reads a tile that the loop does not copy";
+  if (b.scope == Scope::shared) plan_.roles.plain_tiles.insert(id);
+  if (b.scope == Scope::fragment) worked_on_.insert(id);
+  return {};
+}
+
+std::string RolePlanner::take_work(const Stmt& s) {
+  plan_.roles.works = true;
+  if (const auto* loop = std::get_if<Parallel>(&s.node)) return take_points(*loop);
+  plan_.roles.in_order = true;
+  if (const auto* copy = std::get_if<Copy>(&s.node); copy && !is_whole(program_, copy->dst)) return "work of its loop copies to a part of a fragment";
+  if (const auto* copy = std::get_if<Copy>(&s.node); copy && program_.buffer(copy->src.buffer).scope == Scope::shared && !is_whole(program_, copy->src))
+    return "work of its loop copies a part of a tile";
+  if (!std::holds_alternative<Copy>(s.node) && !std::holds_alternative<Fill>(s.node) && !std::holds_alternative<Reduce>(s.node))
+    return "its loop does more than copy, multiply and work on fragments";
   std::string reason;
+  for (const BufferUse& use : buffer_uses(s))
+    if (reason.empty()) reason = note_work(use.buffer, use.write);
+  return reason;
+}
+
+std::string RolePlanner::take_points(const Parallel& loop) {
   if (loop.threads) return "its loop has work of single threads";
+  std::string reason;
   const auto note = [&](BufferId id, bool write) {
-    const Buffer& b = program_.buffer(id);
-    if (write && b.scope != Scope::fragment) reason = "element-wise work of its loop writes more than fragments";
-    if (b.scope == Scope::shared && !filled_.count(id)) reason = "element-wise work of its loop reads a tile that the loop does not copy";
-    if (b.scope == Scope::shared) plan_.roles.plain_tiles.insert(id);
-    if (b.scope != Scope::fragment || products_of_.count(id) || !worked_on_.insert(id).second) return;
-    int64_t elements = 1;
-    for (Expr e : b.shape) elements *= e->as_int();
-    accumulators_ += elements * dtype_bytes(b.dtype) / (4 * 128 * plan_.roles.consumers);
+    if (reason.empty()) reason = note_work(id, write);
   };
   for_each_stmt(loop.body, [&](const Stmt& s) {
     if (const auto* let = std::get_if<Let>(&s.node)) return let->value ? void() : note(let->read.buffer, false);
     if (const auto* store = std::get_if<Store>(&s.node)) return note(store->to.buffer, true);
     if (!std::holds_alternative<If>(s.node)) reason = "element-wise work of its loop holds more than reads, stores and conditions";
   });
-  plan_.roles.works = true;
   return reason;
 }
 
 bool RolePlanner::alternates(const For& loop) const {
-  if (!plan_.roles.works || gemms_.size() != 1 || plan_.roles.consumers > 2 || loop.step < 1) return false;
+  if (!plan_.roles.works || plan_.roles.in_order || gemms_.size() != 1 || plan_.roles.consumers > 2 || loop.step < 1) return false;
   const auto found = std::find_if(loop.body.begin(), loop.body.end(), [](const StmtPtr& s) { return std::holds_alternative<Gemm>(s->node); });
   const auto& gemm = std::get<Gemm>((*found)->node);
   const BufferId sum = gemm.c.buffer;
@@ -182,7 +210,7 @@ SharedLoad RolePlanner::share_of(const Stmt& s, const Copy& copy, int64_t width)
 std::string RolePlanner::place_loads(const For& loop) {
   for (const StmtPtr& s : loop.body) {
     const auto* copy = std::get_if<Copy>(&s->node);
-    if (!copy) continue;
+    if (!copy || !filled_.count(copy->dst.buffer)) continue;
     const BufferId id = copy->dst.buffer;
     const auto tile = plan_.roles.tiles.find(id);
     if (tile == plan_.roles.tiles.end()) {

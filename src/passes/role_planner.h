@@ -38,10 +38,14 @@ class RolePlanner {
   std::string take_load(const ir::Stmt& s, const ir::Copy& copy);
   std::string take_source(const ir::Stmt& s, const ir::Region& source);
   std::string take_product(const ir::Stmt& s, const ir::Gemm& gemm);
-  std::string take_work(const ir::Parallel& loop);
+  // What consumers do in a trip beside its products: on fragments, with what tiles of the ring and tensors hold.
+  std::string take_work(const ir::Stmt& s);
+  std::string take_points(const ir::Parallel& loop);
+  std::string note_work(ir::BufferId id, bool write);
   std::string take_plain(const ir::Copy& copy);
   // Whether a second sum has room beside the loop's only one, which each trip makes anew and nothing else uses.
   bool alternates(const ir::For& loop) const;
+  std::string choose_instruction(const ir::Gemm& gemm, GemmPlan& plan) const;
   int consumers_for(const GemmPlan& plan) const;
   std::string take_operand(const ir::Region& region, const GemmPlan& plan, bool is_a, bool mn_major);
   // Boxes and maps of the loop's copies, once all products have said how they read the tiles.

@@ -74,10 +74,10 @@ std::string RolePlanner::take_loop(const Stmt& stmt) {
   if (loop.step > 1 && module_.facts.range(loop.begin).multiple_of(loop.step)) module_.facts.congruent(program_.var(loop.var), loop.step);
   for (const StmtPtr& s : loop.body) {
     std::string reason;
-    if (const auto* copy = std::get_if<Copy>(&s->node)) reason = take_load(*s, *copy);
-    else if (const auto* gemm = std::get_if<Gemm>(&s->node)) reason = plan_.roles.works ? "a product stands behind element-wise work of its trip" : take_product(*s, *gemm);
-    else if (const auto* work = std::get_if<Parallel>(&s->node)) reason = take_work(*work);
-    else if (!std::holds_alternative<Alloc>(s->node)) reason = "its loop does more than copy, multiply and work on the products' elements";
+    const auto* copy = std::get_if<Copy>(&s->node);
+    if (copy && program_.buffer(copy->dst.buffer).scope != Scope::fragment) reason = take_load(*s, *copy);
+    else if (const auto* gemm = std::get_if<Gemm>(&s->node)) reason = take_product(*s, *gemm);
+    else if (!std::holds_alternative<Alloc>(s->node)) reason = take_work(*s);
     if (!reason.empty()) return fmt::format("operation {}: {}", s->ordinal, reason);
   }
   if (gemms_.empty() || filled_.empty()) return "its loop has no copies or no product";
@@ -92,7 +92,8 @@ std::string RolePlanner::share_lets(const Stmt& loop_stmt) {
   const auto& loop = std::get<For>(loop_stmt.node);
   need(loop.begin), need(loop.end);
   for (const StmtPtr& s : loop.body)
-    if (const auto* copy = std::get_if<Copy>(&s->node)) std::for_each(copy->src.offsets.begin(), copy->src.offsets.end(), need);
+    if (const auto* copy = std::get_if<Copy>(&s->node); copy && filled_.count(copy->dst.buffer))
+      std::for_each(copy->src.offsets.begin(), copy->src.offsets.end(), need);
   const auto first = body_.begin();
   const auto end = std::find_if(first, body_.end(), [&](const StmtPtr& s) { return s.get() == &loop_stmt; });
   for (auto at = end; at != first;) {
@@ -188,8 +189,17 @@ int64_t RolePlanner::stage_results(int64_t room, int64_t slot) {
   return staging;
 }
 
-// Stages by shared memory, registers by the accumulators.
+// Stages by shared memory, registers by the accumulators and what is worked on.
 std::string RolePlanner::budget(const For& loop) {
+  const int64_t threads = int64_t{128} * plan_.roles.consumers;
+  for (BufferId id : worked_on_) {
+    if (products_of_.count(id)) continue;
+    int64_t bytes = dtype_bytes(program_.buffer(id).dtype);
+    for (Expr e : program_.buffer(id).shape) bytes *= e->as_int();
+    accumulators_ += bytes / (4 * threads);
+  }
+  for (const auto& [ordinal, gemm] : gemms_)
+    if (gemm.a_registers) accumulators_ += gemm.m * gemm.k * dtype_bytes(gemm.atom->a) / (4 * threads);
   int64_t slot = 0;
   for (const auto& [id, tile] : plan_.roles.tiles) {
     const Buffer& b = program_.buffer(id);

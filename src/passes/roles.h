@@ -6,8 +6,8 @@
 // What lacks nothing but rows on 16 bytes is copied by all threads of the producer instead (RolePlan::by_threads).
 //
 // The kernel's shape: one pipelined loop at the top whose body is copies from global to shared tiles, products that read those
-// tiles only, and behind them element-wise work on fragments with what other such tiles and tensors hold; whatever stands before
-// and after it belongs to the consumers. hopper.h says what each asks of the chip.
+// tiles, or a fragment as their first operand, and work on fragments (loops over elements, copies, reductions) with what other such
+// tiles and tensors hold; whatever stands before and after it belongs to the consumers. hopper.h says what each asks of the chip.
 #pragma once
 
 #include "passes/module.h"

@@ -57,26 +57,32 @@ Expr WarpgroupProduct::advance(Expr base, const Operand& o, int64_t step, int64_
   return arith::add(arena_, base, bytes / 16);
 }
 
-void WarpgroupProduct::issue(const Stmt& s, const Gemm& gemm, const std::vector<Expr>& a_at, const std::vector<Expr>& b_at, Expr more) {
+void WarpgroupProduct::issue(const Stmt& s, const Gemm& gemm, const std::vector<Expr>& a_at, const std::vector<Expr>& b_at, Expr more, BufferId packed) {
   const GemmPlan& plan = low_.plan().gemms.at(s.ordinal);
   const AtomCounts counts = atom_counts(*plan.atom, plan.m, plan.n, plan.k, WarpGrid{plan.warps_m, plan.warps_n, 1});
   const BufferId c = low_.fragment_registers(gemm.c.buffer);
-  const Operand a = operand(gemm.a, gemm.trans_a), b = operand(gemm.b, !gemm.trans_b);
+  const bool tile = packed == kNoBuffer;
+  const Operand b = operand(gemm.b, !gemm.trans_b), a = tile ? operand(gemm.a, gemm.trans_a) : b;
   const int64_t words = counts.atom_n / 2;
   const Expr warpgroup = low_.let_preamble(arith::floordiv(arena_, low_.thread(), 128), "warpgroup");
-  const Expr from_a = descriptor(a, a_at, arith::mul(arena_, warpgroup, counts.m * 64));
+  const Expr from_a = tile ? descriptor(a, a_at, arith::mul(arena_, warpgroup, counts.m * 64)) : nullptr;
   const Expr from_b = descriptor(b, b_at, low_.index(0));
   const Expr again = more ? arena_.cast(more, DType::index) : low_.index(1);
   hold(gemm.c.buffer);
   low_.call(Primitive::wgmma_fence, {});
   for (int64_t k = 0; k < counts.k; ++k)
     for (int64_t im = 0; im < counts.m; ++im)
-      for (int64_t in = 0; in < counts.n; ++in)
-        low_.call(Primitive::wgmma, {text_arg(std::to_string(counts.atom_n)), text_arg(plan.atom->c == DType::f32 ? "float" : "int"),
-                                     text_arg(warpgroup_type(plan.atom->a)), text_arg(warpgroup_type(plan.atom->b)),
-                                     text_arg(a.mn_major ? "1" : "0"), text_arg(b.mn_major ? "1" : "0"),
-                                     registers_arg(c, low_.index((im * counts.n + in) * words), words), value_arg(advance(from_a, a, k, im * 64)),
-                                     value_arg(advance(from_b, b, k, in * counts.atom_n)), value_arg(k == 0 ? again : low_.index(1))});
+      for (int64_t in = 0; in < counts.n; ++in) {
+        std::vector<CallArg> args{text_arg(std::to_string(counts.atom_n)), text_arg(plan.atom->c == DType::f32 ? "float" : "int"),
+                                  text_arg(warpgroup_type(plan.atom->a)), text_arg(warpgroup_type(plan.atom->b))};
+        if (tile) args.push_back(text_arg(a.mn_major ? "1" : "0"));
+        args.push_back(text_arg(b.mn_major ? "1" : "0"));
+        args.push_back(registers_arg(c, low_.index((im * counts.n + in) * words), words));
+        args.push_back(tile ? value_arg(advance(from_a, a, k, im * 64)) : registers_arg(packed, low_.index((im * counts.k + k) * 4), 4));
+        args.push_back(value_arg(advance(from_b, b, k, in * counts.atom_n)));
+        args.push_back(value_arg(k == 0 ? again : low_.index(1)));
+        low_.call(tile ? Primitive::wgmma : Primitive::wgmma_rs, std::move(args));
+      }
 }
 
 }  // namespace tilert::passes

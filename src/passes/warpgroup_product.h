@@ -1,4 +1,4 @@
-// A product of warpgroups from swizzled shared tiles, started: who starts it says when it is waited for.
+// A product of warpgroups from swizzled shared tiles, or registers and one, started: who starts it says when it is waited for.
 #pragma once
 
 #include <vector>
@@ -12,8 +12,9 @@ class WarpgroupProduct {
   explicit WarpgroupProduct(Lower& low) : low_(low), arena_(low.arena()) {}
 
   // By the plan of the statement. a_at and b_at: the places of the operands' leading dims, or the slot of a ring; more: whether
-  // it adds, null: it does.
-  void issue(const ir::Stmt& s, const ir::Gemm& gemm, const std::vector<ir::Expr>& a_at, const std::vector<ir::Expr>& b_at, ir::Expr more);
+  // it adds, null: it does. packed: registers with operand a, four words for each step; kNoBuffer: it is read from its tile.
+  void issue(const ir::Stmt& s, const ir::Gemm& gemm, const std::vector<ir::Expr>& a_at, const std::vector<ir::Expr>& b_at, ir::Expr more,
+             ir::BufferId packed = ir::kNoBuffer);
   // Keeps what reads and writes the fragment from moving across.
   void hold(ir::BufferId fragment);
 

@@ -13,7 +13,7 @@ tl::Hints clustered(int64_t blocks, tl::Hints hints = {}) {
   return hints;
 }
 
-Reals product(const Reals& a, const Reals& w, int64_t m, int64_t n, int64_t k, bool w_is_nk) {
+Reals rows_product(const Reals& a, const Reals& w, int64_t m, int64_t n, int64_t k, bool w_is_nk) {
   Reals c(static_cast<size_t>(m * n), 0);
   for (int64_t i = 0; i < m; ++i)
     for (int64_t l = 0; l < k; ++l)
@@ -24,7 +24,7 @@ Reals product(const Reals& a, const Reals& w, int64_t m, int64_t n, int64_t k, b
 
 // 85. c = relu(a · w + bias) for numbers of rows whose tiles make whole clusters and not, of trips from none on. Each tile of the grid
 // counts itself: blocks beyond it do not. Form 0: a grid, 1: loops over tiles, 2: in columns one after the other, 3: parts of K.
-Scenario products(const Values& v) {
+Scenario clustered_products(const Values& v) {
   const tl::DType dtype = v.dtype(), sum_type = dtype == tl::i8 ? tl::i32 : tl::f32;
   const int64_t bm = v["M"], blocks = v["blocks"], bn = blocks == 3 ? 96 : v["N"], bk = dtype == tl::i8 ? 64 : 32, n = 2 * bn - 16, form = v["form"];
   const bool nk = dtype == tl::i8 || v["trans"] == 1;
@@ -58,7 +58,7 @@ Scenario products(const Values& v) {
     });
   for (const auto& [m, k, most] : {std::array<int64_t, 3>{3 * bm - 24, 5 * bk - 16, 0}, {bm, 2 * bk, 1}, {5 * bm, 0, 3}, {7 * bm - 60, bk, 5}, {0, bk, 0}}) {
     const Reals a = whole(m * k, -1, 1, 1), w = whole(n * k, -1, 1, 2), bias = whole(n, -4, 4, 3);
-    Reals c = product(a, w, m, n, k, nk);
+    Reals c = rows_product(a, w, m, n, k, nk);
     for (int64_t i = 0; i < m * n; ++i) c[static_cast<size_t>(i)] = std::max<Real>(c[static_cast<size_t>(i)] + bias[static_cast<size_t>(i % n)], 0);
     const int64_t tiles = (m + bm - 1) / bm * ((n + bn - 1) / bn);
     Launch& launch = s.launch({m, k});
@@ -109,7 +109,7 @@ Scenario shared_rows(const Values& v) {
 }
 
 // 85. Element-wise work of each trip reads a tile that the blocks share, and one of their own.
-Scenario scaled(const Values& v) {
+Scenario clustered_scales(const Values& v) {
   const int64_t bm = 64, bn = v["N"], bk = 64, blocks = 3, k = blocks * bk, tiles = 3, m = tiles * bm - 24, n = bn;
   Scenario s;
   s.same_bits = true;
@@ -151,9 +151,9 @@ Scenario scaled(const Values& v) {
 
 void add_cluster_cases(std::vector<Case>& to) {
   to.push_back({"85", "cluster_products",
-                {{"blocks", {2, 4, 3}}, {"M", {64, 128}}, {"N", {64, 96, 128}}, {"form", {0, 1, 2, 3}}, {"trans", {0, 1}}, dtypes({tl::bf16, tl::f16, tl::i8})}, products});
+                {{"blocks", {2, 4, 3}}, {"M", {64, 128}}, {"N", {64, 96, 128}}, {"form", {0, 1, 2, 3}}, {"trans", {0, 1}}, dtypes({tl::bf16, tl::f16, tl::i8})}, clustered_products});
   to.push_back({"85", "cluster_shared_rows", {{"blocks", {2, 4}}, {"persistent", {0, 1}}, {"asked", {0, 1}}}, shared_rows});
-  to.push_back({"85", "cluster_scaled", {{"blocks", {2, 4}}, {"persistent", {0, 1}}, {"N", {64, 128}}}, scaled});
+  to.push_back({"85", "cluster_scaled", {{"blocks", {2, 4}}, {"persistent", {0, 1}}, {"N", {64, 128}}}, clustered_scales});
 }
 
 }  // namespace tilert::conformance

@@ -226,7 +226,7 @@ TEST(Roles, WorkOnTheProductsOfATripIsTheConsumers) {
   EXPECT_EQ(count(module.program.kernels[0].body, Primitive::tma_load_2d), 3);
   const auto reason = [](const std::string& text) { return lowered(text, "sm_90a", "plan_roles").plans[0].roles.reason; };
   EXPECT_EQ(reason(scaled_text("", "@S[%k, add(mul(%y, 128), %i)]")), "");
-  EXPECT_EQ(reason(scaled_text("", "@scales[0, %i]")), "operation 40: element-wise work of its loop reads a tile that the loop does not copy");
+  EXPECT_EQ(reason(scaled_text("", "@scales[0, %i]")), "operation 40: work of its loop reads a tile that the loop does not copy");
   EXPECT_EQ(reason(scaled_text(copy, "@S[%k, add(mul(%y, 128), %i)]")), "operation 41: nothing in the loop reads its tile");
 }
 
@@ -267,6 +267,59 @@ TEST(Layouts, AFragmentThatNoThreadHasRegistersForIsRefused) {
   EXPECT_EQ(refused(gemm_text(g), "sm_90a"), "fragment 'acc' of 768x768 f32 takes 2304 registers of each of 256 threads, which have 255: use a smaller tile, a shared one, or more threads");
   g.bm = 256, g.bn = 256;
   EXPECT_EQ(refused(gemm_text(g), "sm_90a"), "");
+}
+
+// A's tile goes to registers before its product: as `dtype`, in which it lies in memory.
+std::string through_registers(const std::string& dtype, const std::string& product = "gemm @own[0:128, 0:64]") {
+  std::string text = gemm_text({});
+  const auto put = [&](const std::string& at, const std::string& what) { text.insert(text.find(at), what); };
+  const auto turn = [&](const std::string& was, const std::string& is) { text.replace(text.find(was), was.size(), is); };
+  turn("buffer @A global bf16", "buffer @A global " + dtype);
+  turn("buffer @a shared bf16", "buffer @a shared " + dtype);
+  put("buffer @acc fragment", "buffer @own fragment " + dtype + " [128, 64]\n");
+  put("  4: fill", "  30: alloc @own\n");
+  put("    7: gemm", "    31: copy @a[0:128, 0:64] -> @own[0:128, 0:64]\n");
+  turn("gemm @a[0:128, 0:64]", product);
+  return text;
+}
+
+TEST(Roles, AnOperandInAFragmentIsReadFromRegisters) {
+  for (const char* dtype : {"bf16", "i8", "f32", "e4m3"}) {
+    const Module module = lowered(through_registers(dtype), "sm_90a");
+    const RolePlan& roles = module.plans[0].roles;
+    ASSERT_TRUE(roles.on) << dtype << ": " << roles.reason;
+    const ir::Block& body = module.program.kernels[0].body;
+    EXPECT_TRUE(module.plans[0].gemms.at(7).a_registers);
+    EXPECT_EQ(module.plans[0].gemms.at(7).atom->a, DType::bf16);
+    EXPECT_EQ(count(body, Primitive::wgmma_rs), 4) << dtype;
+    EXPECT_EQ(count(body, Primitive::wgmma), 0) << dtype;
+    EXPECT_EQ(roles.plain_tiles.size(), 1u);
+    EXPECT_EQ(roles.tiles.size(), 1u);
+    EXPECT_EQ(module.plans[0].conversions.size(), 0u) << dtype;
+    EXPECT_EQ(module.plans[0].min_blocks, 1);
+  }
+}
+
+TEST(Roles, ATileOfAnotherTypeIsCastOnItsWay) {
+  std::string text = through_registers("i8", "gemm @a[0:128, 0:64]");
+  const std::string copy = "    31: copy @a[0:128, 0:64] -> @own[0:128, 0:64]\n";
+  text.replace(text.find(copy), copy.size(), "");
+  const Module module = lowered(text, "sm_90a");
+  ASSERT_TRUE(module.plans[0].roles.on) << module.plans[0].roles.reason;
+  EXPECT_EQ(count(module.program.kernels[0].body, Primitive::wgmma_rs), 4);
+  EXPECT_EQ(module.plans[0].roles.plain_tiles.size(), 1u);
+}
+
+TEST(Roles, AnOperandInRegistersThatNoInstructionTakesIsSaid) {
+  const auto reason = [](const std::string& text) { return lowered(text, "sm_90a", "plan_roles").plans[0].roles.reason; };
+  std::string text = through_registers("bf16");
+  EXPECT_EQ(reason(text), "");
+  std::string around = text;
+  around.replace(around.find("gemm @own[0:128, 0:64], @b[0:128, 0:64]"), 39, "gemm @b[0:128, 0:64], @own[0:128, 0:64]");
+  EXPECT_EQ(reason(around), "operation 7: an operand is not a tile that the loop copies");
+  std::string part = text;
+  part.replace(part.find("copy @a[0:128, 0:64] -> @own[0:128, 0:64]"), 41, "copy @a[0:64, 0:64] -> @own[0:64, 0:64]");
+  EXPECT_EQ(reason(part), "operation 31: work of its loop copies to a part of a fragment");
 }
 
 }  // namespace

@@ -88,22 +88,25 @@ bool Generator::product_loop() {
     if (clears) add(ir::Fill{whole(sum), arena().number(DType::f32, 0)});
     sum.written = true;
   }
+  std::optional<size_t> own;  // a fragment through which the first operand goes
+  if (dice_.chance(20)) own = declare(dice_.of({dtype, DType::f32}), Scope::fragment, {grid_[0].tile, depth});
   ir::For loop{ir::ForKind::pipelined};
   loop.begin = idx(0), loop.end = op(Op::div, op(Op::add, k.size, idx(depth - 1)), idx(depth));
   loop.stages = static_cast<int>(dice_.of({0, 2, 2, 3, 3, 4, 5}));
   loop.var = case_.program.add_var(ir::VarKind::loop, DType::index, "k" + std::to_string(++names_));
   ir::Block* const outer = block_;
   block_ = &loop.body;
-  product_body(factors, case_.program.var(loop.var), depth, clears);
+  product_body(factors, case_.program.var(loop.var), depth, clears, own);
   block_ = outer;
   add(std::move(loop));
   for (const Factor& f : factors) places_[f.tile].scope = Scope::registers;
+  if (own) places_[*own].scope = Scope::registers;
   spend(grid_[0].tile * grid_[1].tile * std::max<int64_t>(1, k.value) / 16);
   for (size_t i = 1; i < factors.size(); ++i) store_sum(factors[i].sum);
   return true;
 }
 
-void Generator::product_body(const std::vector<Factor>& factors, Expr step, int64_t depth, bool clears) {
+void Generator::product_body(const std::vector<Factor>& factors, Expr step, int64_t depth, bool clears, std::optional<size_t> own) {
   for (const Factor& f : factors) {
     const GridDim& g = grid_[static_cast<size_t>(f.grid)];
     const Expr row = op(Op::mul, case_.program.var(g.var), idx(g.tile));
@@ -116,10 +119,12 @@ void Generator::product_body(const std::vector<Factor>& factors, Expr step, int6
     copy_hints(load);
     add(std::move(load));
   }
+  if (own) add(ir::Copy{whole(places_[factors[0].tile]), whole(places_[*own])});
+  const size_t first = own ? *own : factors[0].tile;
   for (size_t i = 1; i < factors.size(); ++i)
     for (int times = dice_.chance(20) ? 2 : 1, at = 0; at < times; ++at) {
       const Expr again = clears || at > 0 ? arena().boolean(true) : arena().make(Op::lt, {idx(0), step});
-      add(ir::Gemm{whole(places_[factors[0].tile]), whole(places_[factors[i].tile]), whole(places_[factors[i].sum]), false,
+      add(ir::Gemm{whole(places_[first]), whole(places_[factors[i].tile]), whole(places_[factors[i].sum]), false,
                    true, again, ir::WarpSplit::automatic});
     }
 }

@@ -42,7 +42,7 @@ class Generator {
   TensorDim depth_dim(int64_t depth);
   Factor factor(DType dtype, int grid, const TensorDim& k, int64_t depth);
   bool product_loop();
-  void product_body(const std::vector<Factor>& factors, Expr step, int64_t depth, bool clears);
+  void product_body(const std::vector<Factor>& factors, Expr step, int64_t depth, bool clears, std::optional<size_t> own);
   void store_sum(size_t sum);
   void elementary(size_t tile);
   Expr elementary_of(Expr x);
