@@ -23,6 +23,12 @@ TL_DEV void tl_wgmma(typename tl_sums<D, N>::type& d, tl_u64 a, tl_u64 b, int ac
 template <int N, class D, class A, class B, int MnB>
 TL_DEV void tl_wgmma_rs(typename tl_sums<D, N>::type& d, const tl_u32 (&a)[4], tl_u64 b, int accumulate);
 
+//@ tl_wgmma_sp
+// tl_wgmma of an A that keeps two of each four elements along K (tf32: one of two), of which each lane's metadata says the places, as
+// tl_mma_sp's of the 16 rows that its warp has; K of 32 bytes of A, 64 of B. Metadata is left alone until the wait.
+template <int N, class D, class A, class B, int MnB>
+TL_DEV void tl_wgmma_sp(typename tl_sums<D, N>::type& d, tl_u64 a, tl_u64 b, tl_u32 metadata, int accumulate);
+
 //@ tl_wgmma_hold_words
 // As tl_wgmma_hold, for integers, packed halves and A's registers.
 template <int N, class T>

@@ -31,7 +31,7 @@ const OperandType& type_of(std::string_view storage) {
 // What is named between the angle brackets, completed.
 struct Form {
   std::string arguments;  // as the text has them
-  bool from_registers = false;
+  bool from_registers = false, sparse = false;
   int n = 0;
   std::string sums = "float", a, b;
   std::string mn_a = "0", mn_b = "0";
@@ -39,8 +39,8 @@ struct Form {
 
 std::string declaration(std::string_view name, const Form& form, int words) {
   const char* const element = form.sums == "tl_f16" ? "tl_u32" : form.sums == "int" ? "int" : "float";
-  return fmt::format("template <>\nTL_DEV void {}<{}>({} (&d)[{}], {}, tl_u64 b, int accumulate) {{\n", name, form.arguments, element, words,
-                     form.from_registers ? "const tl_u32 (&a)[4]" : "tl_u64 a");
+  return fmt::format("template <>\nTL_DEV void {}<{}>({} (&d)[{}], {}, tl_u64 b, {}int accumulate) {{\n", name, form.arguments, element, words,
+                     form.from_registers ? "const tl_u32 (&a)[4]" : "tl_u64 a", form.sparse ? "tl_u32 metadata, " : "");
 }
 
 std::string form_text(std::string_view name, const Form& form) {
@@ -61,13 +61,20 @@ std::string form_text(std::string_view name, const Form& form) {
   std::string immediates = a.scales ? ", 1, 1" : "";
   if (a.majors && !form.from_registers) immediates += ", " + form.mn_a;
   if (a.majors) immediates += ", " + form.mn_b;
+  std::string second = fmt::format("%{}", next + 1), more;
+  if (form.sparse) {
+    second += fmt::format(", %{}, 0", next + 2);
+    more = "\"r\"(metadata), ";
+    ++next;
+  }
   const char* const sums = form.sums == "tl_f16" ? "f16" : form.sums == "int" ? "s32" : "f32";
   return declaration(name, form, words) +
          fmt::format(
              "  asm volatile(\"{{\\n.reg .pred tl_again;\\nsetp.ne.b32 tl_again, %{0}, 0;\\n\"\n"
-             "      \"wgmma.mma_async.sync.aligned.m64n{1}k{2}.{3}.{4}.{5} {{{6}}}, {7}, %{8}, tl_again{9};\\n}}\"\n"
-             "      : {10}\n      : {11}, \"l\"(b), \"r\"(accumulate));\n}}\n",
-             next + 2, form.n, a.depth, sums, a.ptx, b.ptx, registers, source, next + 1, immediates, operands, inputs);
+             "      \"wgmma.mma_async.{12}sync.aligned.m64n{1}k{2}.{3}.{4}.{5} {{{6}}}, {7}, {8}, tl_again{9};\\n}}\"\n"
+             "      : {10}\n      : {11}, \"l\"(b), {13}\"r\"(accumulate));\n}}\n",
+             next + 2, form.n, form.sparse ? 2 * a.depth : a.depth, sums, a.ptx, b.ptx, registers, source, second, immediates, operands, inputs,
+             form.sparse ? "sp." : "", more);
 }
 
 std::vector<std::string> split(std::string_view list) {
@@ -80,7 +87,7 @@ std::vector<std::string> split(std::string_view list) {
   return out;
 }
 
-// tl_wgmma_ss<N, type>; tl_wgmma<N, sums, A, B, MnA, MnB>; tl_wgmma_rs<N, sums, A, B, MnB>.
+// tl_wgmma_ss<N, type>; tl_wgmma<N, sums, A, B, MnA, MnB>; tl_wgmma_rs<N, sums, A, B, MnB>, and so tl_wgmma_sp.
 Form read_form(std::string_view name, const std::string& arguments) {
   const std::vector<std::string> words = split(arguments);
   Form form;
@@ -91,11 +98,12 @@ Form read_form(std::string_view name, const std::string& arguments) {
     return form;
   }
   form.from_registers = name == "tl_wgmma_rs";
+  form.sparse = name == "tl_wgmma_sp";
   form.sums = words[1];
   form.a = words[2];
   form.b = words[3];
   form.mn_b = words.back();
-  if (!form.from_registers) form.mn_a = words[4];
+  if (!form.from_registers && !form.sparse) form.mn_a = words[4];
   return form;
 }
 
@@ -115,7 +123,7 @@ std::string forms_of(std::string_view name, std::string_view body) {
 }  // namespace
 
 std::string product_forms(std::string_view body) {
-  return forms_of("tl_wgmma_ss", body) + forms_of("tl_wgmma", body) + forms_of("tl_wgmma_rs", body);
+  return forms_of("tl_wgmma_ss", body) + forms_of("tl_wgmma", body) + forms_of("tl_wgmma_rs", body) + forms_of("tl_wgmma_sp", body);
 }
 
 }  // namespace tilert::codegen

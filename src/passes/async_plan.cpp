@@ -82,6 +82,7 @@ class AsyncPlanner {
     GemmPlan& plan = plan_.gemms.at(s.ordinal);
     const auto refuse = [&](std::string what, std::string_view instead) { return refusal(fmt::format("{}: an issued gemm {}", describe(program_, s), what), instead); };
     const auto type = [&](const Region& r) { return dtype_text(program_.buffer(r.buffer).dtype); };
+    if (g.sparse()) return refuse("of a sparse operand", "use gemm without the flag issue: kernels with roles start it ahead");
     plan.atom = warpgroup_atom(program_, g, context_.target);
     if (!plan.atom) return refuse(fmt::format("of {} and {} into {}, which no warpgroup product takes", type(g.a), type(g.b), type(g.c)), "use gemm without the flag issue");
     const int64_t warpgroups = plan_.threads / kWarpgroup;

@@ -67,7 +67,7 @@ struct RolePlan {
   std::vector<TensorMapPlan> maps;
   std::map<ir::BufferId, RoleTile> tiles;    // of the loop
   std::set<ir::BufferId> plain_tiles;        // of the loop, row-major, which consumers read themselves
-  bool works = false;                        // consumers work on the products' elements in each trip
+  bool works = false;                        // consumers work on the products' elements in each trip, or read places of sparse ones
   bool in_order = false;                     // ... and its products wait for other work of the trip (hopper_trip.cpp)
   bool alternates = false;                   // the loop's product goes into two sums in turn: the next runs while one is worked on
   std::set<ir::BufferId> ring;               // lowered: flat tiles that threads fill, which mbarriers keep from their readers

@@ -58,7 +58,7 @@ std::string RolePlanner::choose_instruction(const Gemm& g, GemmPlan& plan) const
   const Buffer &a = program_.buffer(g.a.buffer), &b = program_.buffer(g.b.buffer), &c = program_.buffer(g.c.buffer);
   plan.atom = warpgroup_atom(program_, g, context_.target);
   plan.a_registers = a.scope == Scope::fragment;
-  if (!plan.atom && !g.tf32 && operand_dtype(program_, g) == b.dtype)
+  if (!plan.atom && !g.tf32 && !g.sparse() && operand_dtype(program_, g) == b.dtype)
     for (const Atom* atom : atoms_for(context_.target, b.dtype, b.dtype, c.dtype))
       if (atom->is_wgmma() && !plan.atom) plan.atom = atom, plan.a_registers = true;
   if (!plan.atom && a.dtype == DType::f32 && b.dtype == DType::f32 && !g.tf32)
@@ -78,7 +78,8 @@ int RolePlanner::consumers_for(const GemmPlan& plan) const {
 std::string RolePlanner::take_product(const Stmt& s, const Gemm& g) {
   const Buffer &a = program_.buffer(g.a.buffer), &c = program_.buffer(g.c.buffer);
   if (!filled_.count(g.b.buffer) || (a.scope != Scope::fragment && !filled_.count(g.a.buffer))) return "an operand is not a tile that the loop copies";
-  if (g.sparse()) return "its product is sparse";
+  if (g.sparse() && (!filled_.count(g.a.buffer) || !filled_.count(g.metadata.buffer) || !is_whole(program_, g.metadata)))
+    return "the sparse operand or its metadata is not a whole tile that the loop copies";
   if (c.scope != Scope::fragment || !is_whole(program_, g.a) || !is_whole(program_, g.b) || !is_whole(program_, g.c)) return "it takes a part of a tile";
   GemmPlan plan = plan_.gemms.at(s.ordinal);
   if (std::string reason = choose_instruction(g, plan); !reason.empty()) return reason;
@@ -96,6 +97,7 @@ std::string RolePlanner::take_product(const Stmt& s, const Gemm& g) {
   if (std::string reason = plan.a_registers ? std::string() : take_operand(g.a, plan, true, g.trans_a); !reason.empty()) return reason;
   if (std::string reason = take_operand(g.b, plan, false, !g.trans_b); !reason.empty()) return reason;
   const AtomCounts counts = atom_counts(*plan.atom, plan.m, plan.n, plan.k, WarpGrid{consumers, 1, 1});
+  if (g.sparse()) plan_.roles.plain_tiles.insert(g.metadata.buffer), reads_places_ = true;
   gemms_[s.ordinal] = plan;
   if (products_of_.insert(g.c.buffer).second) accumulators_ += counts.m * counts.n * counts.atom_n / 2;
   return {};

@@ -71,6 +71,7 @@ class RolePlanner {
   std::vector<StagedResult> results_;
   int64_t accumulators_ = 0;
   std::set<ir::VarId> differing_;  // between blocks of a cluster
+  bool reads_places_ = false;  // consumers read metadata of sparse products
 };
 
 }  // namespace tilert::passes

@@ -80,6 +80,7 @@ std::string RolePlanner::take_loop(const Stmt& stmt) {
     else if (!std::holds_alternative<Alloc>(s->node)) reason = take_work(*s);
     if (!reason.empty()) return fmt::format("operation {}: {}", s->ordinal, reason);
   }
+  plan_.roles.works |= reads_places_;
   if (gemms_.empty() || filled_.empty()) return "its loop has no copies or no product";
   return place_loads(loop);
 }

@@ -186,7 +186,7 @@ const Atom* warpgroup_atom(const Program& program, const Gemm& g, const Target& 
     const DType own = program.buffer(id).dtype;
     return g.tf32 ? (own == DType::f32 ? DType::tf32 : DType::none) : own;
   };
-  for (const Atom* atom : atoms_for(target, type(g.a.buffer), type(g.b.buffer), program.buffer(g.c.buffer).dtype))
+  for (const Atom* atom : atoms_for(target, type(g.a.buffer), type(g.b.buffer), program.buffer(g.c.buffer).dtype, g.sparse()))
     if (atom->is_wgmma()) return atom;
   return nullptr;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "layout/fragment_builders.h"
+#include "passes/lower_sparse.h"
 
 namespace tilert::passes {
 
@@ -57,6 +58,27 @@ Expr WarpgroupProduct::advance(Expr base, const Operand& o, int64_t step, int64_
   return arith::add(arena_, base, bytes / 16);
 }
 
+// Read before the product starts: it looks at the registers until it is done.
+BufferId WarpgroupProduct::metadata(const GemmPlan& plan, const Gemm& gemm, const std::vector<Expr>& at) {
+  const AtomCounts counts = atom_counts(*plan.atom, plan.m, plan.n, plan.k, WarpGrid{plan.warps_m, plan.warps_n, 1});
+  const BufferId words = low_.registers(DType::uint32, counts.m * counts.k, "metadata");
+  const Expr lane = arith::mod(arena_, low_.thread(), 32), warp = arith::floordiv(arena_, low_.thread(), 32);
+  const auto element = [&](Expr row, Expr column) {
+    std::vector<Expr> indices = at;
+    indices.push_back(row), indices.push_back(column);
+    return low_.read(low_.memory_access(gemm.metadata.buffer, indices), "places");
+  };
+  const SparsePlaces places{gemm.metadata, element, plan.m, plan.k};
+  low_.unrolled(counts.m, [&](Expr im) {
+    const Expr group = arith::add(arena_, arith::mul(arena_, arith::floordiv(arena_, warp, 4), counts.m), im);
+    const Expr first = arith::add(arena_, arith::mul(arena_, group, 64), arith::mul(arena_, arith::mod(arena_, warp, 4), 16));
+    low_.unrolled(counts.k, [&](Expr kk) {
+      low_.store({words, {arith::add(arena_, arith::mul(arena_, im, counts.k), kk)}}, sparse_metadata(low_, *plan.atom, places, first, kk, lane));
+    });
+  });
+  return words;
+}
+
 void WarpgroupProduct::issue(const Stmt& s, const Gemm& gemm, const std::vector<Expr>& a_at, const std::vector<Expr>& b_at, Expr more, BufferId packed) {
   const GemmPlan& plan = low_.plan().gemms.at(s.ordinal);
   const AtomCounts counts = atom_counts(*plan.atom, plan.m, plan.n, plan.k, WarpGrid{plan.warps_m, plan.warps_n, 1});
@@ -68,6 +90,7 @@ void WarpgroupProduct::issue(const Stmt& s, const Gemm& gemm, const std::vector<
   const Expr from_a = tile ? descriptor(a, a_at, arith::mul(arena_, warpgroup, counts.m * 64)) : nullptr;
   const Expr from_b = descriptor(b, b_at, low_.index(0));
   const Expr again = more ? arena_.cast(more, DType::index) : low_.index(1);
+  const BufferId words_of = gemm.sparse() ? metadata(plan, gemm, a_at) : kNoBuffer;
   hold(gemm.c.buffer);
   low_.call(Primitive::wgmma_fence, {});
   for (int64_t k = 0; k < counts.k; ++k)
@@ -75,13 +98,15 @@ void WarpgroupProduct::issue(const Stmt& s, const Gemm& gemm, const std::vector<
       for (int64_t in = 0; in < counts.n; ++in) {
         std::vector<CallArg> args{text_arg(std::to_string(counts.atom_n)), text_arg(plan.atom->c == DType::f32 ? "float" : "int"),
                                   text_arg(warpgroup_type(plan.atom->a)), text_arg(warpgroup_type(plan.atom->b))};
-        if (tile) args.push_back(text_arg(a.mn_major ? "1" : "0"));
+        if (tile && !gemm.sparse()) args.push_back(text_arg(a.mn_major ? "1" : "0"));
         args.push_back(text_arg(b.mn_major ? "1" : "0"));
         args.push_back(registers_arg(c, low_.index((im * counts.n + in) * words), words));
         args.push_back(tile ? value_arg(advance(from_a, a, k, im * 64)) : registers_arg(packed, low_.index((im * counts.k + k) * 4), 4));
-        args.push_back(value_arg(advance(from_b, b, k, in * counts.atom_n)));
+        // Beside a sparse operand the other is twice as deep.
+        args.push_back(value_arg(advance(from_b, b, gemm.sparse() ? 2 * k : k, in * counts.atom_n)));
+        if (gemm.sparse()) args.push_back(value_arg(low_.read({words_of, {low_.index(im * counts.k + k)}}, "metadata")));
         args.push_back(value_arg(k == 0 ? again : low_.index(1)));
-        low_.call(tile ? Primitive::wgmma : Primitive::wgmma_rs, std::move(args));
+        low_.call(gemm.sparse() ? Primitive::wgmma_sp : tile ? Primitive::wgmma : Primitive::wgmma_rs, std::move(args));
       }
 }
 

@@ -11,7 +11,7 @@ class WarpgroupProduct {
  public:
   explicit WarpgroupProduct(Lower& low) : low_(low), arena_(low.arena()) {}
 
-  // By the plan of the statement. a_at and b_at: the places of the operands' leading dims, or the slot of a ring; more: whether
+  // By the plan of the statement; a sparse a's places are those of its metadata, too. a_at and b_at: the places of the operands' leading dims, or the slot of a ring; more: whether
   // it adds, null: it does. packed: registers with operand a, four words for each step; kNoBuffer: it is read from its tile.
   void issue(const ir::Stmt& s, const ir::Gemm& gemm, const std::vector<ir::Expr>& a_at, const std::vector<ir::Expr>& b_at, ir::Expr more,
              ir::BufferId packed = ir::kNoBuffer);
@@ -26,6 +26,8 @@ class WarpgroupProduct {
     int64_t span, sub_tile, size;
   };
   Operand operand(const ir::Region& region, bool mn_major) const;
+  // Of a sparse product whose metadata lies at those places of its leading dims: a word for each 64 rows and step along K.
+  ir::BufferId metadata(const GemmPlan& plan, const ir::Gemm& gemm, const std::vector<ir::Expr>& at);
   ir::Expr descriptor(const Operand& operand, std::vector<ir::Expr> at, ir::Expr start);
   ir::Expr advance(ir::Expr base, const Operand& operand, int64_t step, int64_t mn);
 

@@ -319,9 +319,24 @@ TEST(Sparse, MatrixInstructionsTakeTheWeightsWhereThereAreSuch) {
   c.path = TILERT_PATH_WARP, c.threads = 128, c.tile_m = c.tile_n = c.tile_k = 64, c.stages = 2;
   const auto instruction = [&](const char* target) { return configuration(*kernels::try_sparse_gemm(p, c), target)["products"][0]["instruction"]; };
   EXPECT_EQ(instruction("sm_80"), "mma_sp_m16n8k32_bf16");
+  EXPECT_EQ(instruction("sm_90a"), "mma_sp_m16n8k32_bf16");  // roles are off
   EXPECT_EQ(instruction("sm_75"), "fma");  // it has none of bf16
   p.a = p.b = tl::f16;
   EXPECT_EQ(instruction("sm_75"), "mma_m16n8k16_f16_by_8");
+}
+
+TEST(Sparse, WarpgroupsMultiplyTheWeightsWhereTheRingTakesTheirPlaces) {
+  for (const tl::DType dtype : {tl::bf16, tl::e4m3}) {
+    tl::Product p = served(4096, 4096);
+    p.a = p.b = dtype;
+    p.m = 256;
+    const tl::ProductChoice c = kernels::choose(p).value();
+    ASSERT_EQ(c.path, TILERT_PATH_WARPGROUP);
+    const json made = configuration(*kernels::try_sparse_gemm(p, c), "sm_90a");
+    EXPECT_EQ(made["products"][0]["instruction"], dtype == tl::bf16 ? "wgmma_sp_m64k32_bf16" : "wgmma_sp_m64k64_e4m3") << made.dump();
+    p.k = 4080;  // whose rows of places do not start on 16 bytes
+    EXPECT_FALSE(configuration(*kernels::try_sparse_gemm(p, c), "sm_90a").contains("roles"));
+  }
 }
 
 TEST(Sparse, WhatItDoesNotTakeIsRefusedByName) {

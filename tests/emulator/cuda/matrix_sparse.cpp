@@ -24,21 +24,6 @@ constexpr Row kRows[] = {
 #include "emulator/cuda/matrix.def"
 };
 
-// The four bits of row i that speak of its q-th kept elements: two of them, of tf32 one.
-uint32_t four_bits(const WarpRoom& room, int bits, int i, int q) {
-  const int lane = 4 * (i % 8);
-  if (bits == 8) return room.metadata[lane + i / 8 + 2 * (q / 8)] >> (q % 8 * 4) & 15;
-  return room.metadata[lane + q / 4] >> (i / 8 * 16 + q % 4 * 4) & 15;
-}
-
-// Where the s-th kept element of row i stands along K; -1: nowhere.
-int place_of(const WarpRoom& room, int bits, int i, int s) {
-  if (bits == 32) return 2 * s + static_cast<int>(four_bits(room, bits, i, s) >> 1 & 1);
-  const uint32_t both = four_bits(room, bits, i, s / 2), first = both & 3, second = both >> 2;
-  if (s % 2 == 0 && first == second) return -1;
-  return s / 2 * 4 + static_cast<int>(s % 2 ? second : first);
-}
-
 uint32_t element(uint32_t word, int bits, int e) { return bits == 32 ? word : word >> (e * bits) & ((1u << bits) - 1); }
 
 template <class T>
@@ -47,7 +32,7 @@ void sum(WarpRoom& room, Number type, int k) {
   for (int i = 0; i < 16; ++i) {
     T sums[8] = {};
     for (int s = 0; s < k / 2; ++s) {
-      const int at = place_of(room, bits, i, s);
+      const int at = sparse_place(room.metadata, bits, i, s);
       if (at < 0) continue;
       const T x = static_cast<T>(number_value(type, element(room.a[s / per][i], bits, s % per)));
       for (int j = 0; j < 8; ++j) sums[j] += x * static_cast<T>(number_value(type, element(room.b[at / per][j], bits, at % per)));

@@ -82,4 +82,6 @@ void tlemu_wgmma_wait(int pending, int line);
 // `registers` is given.
 void tlemu_wgmma(void* d, int n, int sums, int a_type, int b_type, uint64_t a, const uint32_t* registers, uint64_t b, int accumulate,
                  int mn_a, int mn_b, int line);
+// Of a sparse A by descriptor, K-major, of which each lane has metadata.
+void tlemu_wgmma_sp(void* d, int n, int sums, int a_type, int b_type, uint64_t a, uint64_t b, uint32_t metadata, int accumulate, int mn_b, int line);
 }

@@ -6,13 +6,14 @@
 #include <memory>
 
 #include "emulator/cuda/gpu.h"
+#include "emulator/cuda/matrix.h"
 #include "emulator/cuda/primitives.h"
 
 namespace tilert::emulator {
 
 bool ProductForm::same(const ProductForm& other) const {
   return n == other.n && sums == other.sums && type == other.type && b_type == other.b_type && a == other.a && b == other.b &&
-         accumulate == other.accumulate && mn_a == other.mn_a && mn_b == other.mn_b && from_registers == other.from_registers;
+         accumulate == other.accumulate && mn_a == other.mn_a && mn_b == other.mn_b && from_registers == other.from_registers && sparse == other.sparse;
 }
 
 namespace {
@@ -24,7 +25,8 @@ WarpgroupProducts::PerWarp& own_warp(Gpu& gpu) { return own(gpu).warps[gpu.self(
 
 // Room for operands and a product; on the heap, since a library opened at run time gets little thread-local memory.
 struct Scratch {
-  alignas(64) float a[64 * 32], b[32 * 256];  // A by row, B by place along K
+  alignas(64) float a[64 * 32], b[64 * 256];  // A by row, B by place along K
+  int places[64 * 32];                        // along K, of a sparse A's elements
   alignas(64) float tile[64 * 256];
   static Scratch& own() {
     static thread_local const std::unique_ptr<Scratch> room(new Scratch);
@@ -94,7 +96,7 @@ int32_t add(int32_t d, float x) { return static_cast<int32_t>(static_cast<uint32
 
 // The sums of one issue, over k in its order, are added to the accumulators. Those of 8-bit integers are exact in floats.
 template <class T>
-void add_products(Product& product, int depth) {
+void add_products(Product& product, int depth) {  // of A
   const int n = product.form.n;
   Scratch& room = Scratch::own();
   const float* const b = room.b;
@@ -104,7 +106,9 @@ void add_products(Product& product, int depth) {
       float sums[8] = {};
       for (int k = 0; k < depth; ++k) {
         const float x = room.a[i * depth + k];
-        for (int e = 0; e < 8; ++e) sums[e] += x * b[k * n + j + e];
+        const int at = product.form.sparse ? room.places[i * depth + k] : k;
+        if (at < 0) continue;
+        for (int e = 0; e < 8; ++e) sums[e] += x * b[at * n + j + e];
       }
       std::memcpy(&tile[i * n + j], sums, sizeof sums);
     }
@@ -122,18 +126,29 @@ void add_products(Product& product, int depth) {
   }
 }
 
+// Each warp's lanes say where the elements of its 16 rows stand.
+void place_elements(const Product& product, int depth) {
+  uint32_t metadata[32];
+  for (int w = 0; w < 4; ++w) {
+    for (int lane = 0; lane < 32; ++lane) metadata[lane] = product.lanes[32 * w + lane].metadata;
+    for (int i = 0; i < 16; ++i)
+      for (int k = 0; k < depth; ++k) Scratch::own().places[(16 * w + i) * depth + k] = sparse_place(metadata, number_bits(product.form.type), i, k);
+  }
+}
+
 // Empty, or what is wrong.
 std::string execute(Gpu& gpu, Product& product) {
   product.done = true;
   const ProductForm& form = product.form;
-  const int depth = 256 / number_bits(form.type);
+  const int depth = 256 / number_bits(form.type), b_depth = form.sparse ? 2 * depth : depth;
+  if (form.sparse) place_elements(product, depth);
   float *const a = Scratch::own().a, *const b = Scratch::own().b;
   const Block& block = *product.lanes[0].thread->block;
   const auto untouched = [](const void*, size_t) {};
   if (form.from_registers) decode_registers(product, depth, a);
   else if (!decode(gpu, block, form.a, form.type, 64, depth, form.mn_a, a, depth, 1, untouched))
     return "the descriptor of A reaches beyond shared memory";
-  if (!decode(gpu, block, form.b, form.b_type, form.n, depth, form.mn_b, b, 1, form.n, untouched))
+  if (!decode(gpu, block, form.b, form.b_type, form.n, b_depth, form.mn_b, b, 1, form.n, untouched))
     return "the descriptor of B reaches beyond shared memory";
   if (form.sums == Sums::s32) add_products<int32_t>(product, depth);
   else if (form.sums == Sums::f16) add_products<Half>(product, depth);
@@ -158,7 +173,7 @@ std::string note_reads(Gpu& gpu, WarpgroupProducts& of, const Product& product, 
   };
   const Block& block = *product.lanes[0].thread->block;
   if (!form.from_registers) decode(gpu, block, form.a, form.type, 64, depth, form.mn_a, values, depth, 1, touch);
-  decode(gpu, block, form.b, form.b_type, form.n, depth, form.mn_b, values, 1, form.n, touch);
+  decode(gpu, block, form.b, form.b_type, form.n, form.sparse ? 2 * depth : depth, form.mn_b, values, 1, form.n, touch);
   return wrong.empty() ? wrong : "the product " + wrong;
 }
 
@@ -180,6 +195,7 @@ struct Issue {
   ProductForm form;
   uint32_t* d;
   const uint32_t* registers;
+  uint32_t metadata = 0;
 };
 
 // Whether ordinary code wrote the accumulator after its last product, without a fence since.
@@ -217,7 +233,7 @@ void issue(Machine& machine, Group& group) {
   for (uint32_t lane = 0; lane < 32; ++lane) {
     const Issue& one = *static_cast<Issue*>(group.arguments[lane]);
     Accumulator& accumulator = of.accumulator_at(32 * w + lane, one.d);
-    product.lanes[32 * w + lane] = {group.members[lane], one.d, one.registers, &accumulator};
+    product.lanes[32 * w + lane] = {group.members[lane], one.d, one.registers, one.metadata, &accumulator};
     const auto count = static_cast<size_t>(its.words());
     if (accumulator.under_way++ == 0) {
       accumulator.values.assign(one.d, one.d + count);
@@ -310,16 +326,30 @@ void tlemu_wgmma_wait(int pending, int line) {
   });
 }
 
-void tlemu_wgmma(void* d, int n, int sums, int a_type, int b_type, uint64_t a, const uint32_t* registers, uint64_t b, int accumulate,
-                 int mn_a, int mn_b, int line) {
-  Gpu& gpu = at(line);
+namespace {
+
+void issue_product(Issue own_issue) {
+  Gpu& gpu = at(own_issue.form.line);
+  const ProductForm& form = own_issue.form;
   if (gpu.threads_per_block() % 128 && gpu.self().index / 128 == gpu.threads_per_block() / 128)
     gpu.fail(Fault::protocol, "a warpgroup product in a warpgroup that is not whole");
-  Issue own_issue{{n, line, static_cast<Sums>(sums), static_cast<Number>(a_type), static_cast<Number>(b_type), registers ? 0 : a, b, accumulate != 0,
-                   mn_a != 0, mn_b != 0, registers != nullptr}, static_cast<uint32_t*>(d), registers};
-  if (const char* const why = not_a_form(own_issue.form)) gpu.fail(Fault::protocol, std::string(why) + ", of width " + std::to_string(n));
-  const uint64_t tag = (own_issue.form.a * 31 + b) * 31 + static_cast<uint64_t>((n * 64 + a_type * 8 + accumulate) * 32 + b_type * 4 + sums) * 65536 + static_cast<uint64_t>(line);
+  if (const char* const why = not_a_form(form)) gpu.fail(Fault::protocol, std::string(why) + ", of width " + std::to_string(form.n));
+  const int types = static_cast<int>(form.type) * 8 + form.accumulate, others = static_cast<int>(form.b_type) * 4 + static_cast<int>(form.sums);
+  const uint64_t tag = (form.a * 31 + form.b) * 31 + static_cast<uint64_t>((form.n * 64 + types) * 32 + others) * 65536 + static_cast<uint64_t>(form.line);
   gpu.meet_warp("wgmma", tag, &own_issue, &issue);
+}
+
+}  // namespace
+
+void tlemu_wgmma(void* d, int n, int sums, int a_type, int b_type, uint64_t a, const uint32_t* registers, uint64_t b, int accumulate,
+                 int mn_a, int mn_b, int line) {
+  issue_product({{n, line, static_cast<Sums>(sums), static_cast<Number>(a_type), static_cast<Number>(b_type), registers ? 0 : a, b, accumulate != 0,
+                  mn_a != 0, mn_b != 0, registers != nullptr}, static_cast<uint32_t*>(d), registers});
+}
+
+void tlemu_wgmma_sp(void* d, int n, int sums, int a_type, int b_type, uint64_t a, uint64_t b, uint32_t metadata, int accumulate, int mn_b, int line) {
+  issue_product({{n, line, static_cast<Sums>(sums), static_cast<Number>(a_type), static_cast<Number>(b_type), a, b, accumulate != 0, false, mn_b != 0,
+                  false, true}, static_cast<uint32_t*>(d), nullptr, metadata});
 }
 
 namespace {

@@ -22,6 +22,7 @@ struct ProductLane {
   Thread* thread = nullptr;
   uint32_t* d = nullptr;
   const uint32_t* registers = nullptr;  // of A, or null
+  uint32_t metadata = 0;                // of a sparse A
   Accumulator* accumulator = nullptr;   // where the product writes; in the warpgroup's table, which keeps its places
 };
 
@@ -31,7 +32,7 @@ struct ProductForm {
   Sums sums = Sums::f32;
   Number type = Number::f16, b_type = Number::f16;
   uint64_t a = 0, b = 0;
-  bool accumulate = false, mn_a = false, mn_b = false, from_registers = false;
+  bool accumulate = false, mn_a = false, mn_b = false, from_registers = false, sparse = false;
   int words() const { return sums == Sums::f16 ? n / 4 : n / 2; }  // of a thread's accumulator
   bool same(const ProductForm& other) const;  // at whatever line
 };

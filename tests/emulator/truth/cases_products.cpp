@@ -154,6 +154,22 @@ void add_descriptors(std::vector<Case>& out) {
   out.push_back(product_case("described", form, parts, {0}));
 }
 
+// A sparse A of each type: every four bits of metadata, two places that ascend (tf32: one of two), follow from the lane.
+void add_sparse(std::vector<Case>& out) {
+  const Operand a{128, 0, 16, 1024}, b{128, 32768, 16, 1024};
+  for (const Form& form : kForms) {
+    if (std::string_view(form.sums) == "tl_f16") continue;
+    for (int n : {8, 64}) {
+      const bool pairs = std::string_view(form.a) == "tl_tf32";
+      Parts parts = one_product(form, n, false, false, false);
+      parts.before = std::string("  tl_u32 metadata = 0;\n  for (int i = 0; i < 8; i += 1) {\n    const int choice = (tl_thread() * 7 + tl_thread() / 4 * 5 + i * 3) % 6;\n"
+                                 "    metadata = metadata << 4 | ") + (pairs ? "(choice < 3 ? 4u : 14u)" : "(0xedc984u >> (choice * 4) & 15u)") + ";\n  }\n";
+      parts.products = "  tl_wgmma_sp<" + text(static_cast<size_t>(n)) + ", " + form.sums + ", " + form.a + ", " + form.b + ", 0>(acc, start + arg[0], start + arg[1], metadata, arg[2]);\n";
+      out.push_back(product_case(std::string("sp_") + form.name + "_" + text(static_cast<size_t>(n)), form, parts, {a.descriptor(), b.descriptor(), n != 8}));
+    }
+  }
+}
+
 }  // namespace
 
 void add_product_cases(std::vector<Case>& out) {
@@ -166,6 +182,7 @@ void add_product_cases(std::vector<Case>& out) {
   for (const Row& row : kRows) out.push_back(row_case(row));
   add_forms(out);
   add_descriptors(out);
+  add_sparse(out);
 }
 
 }  // namespace tilert::truth
