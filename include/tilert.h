@@ -707,7 +707,11 @@ TILERT_API tilert_status tilert_builder_clear(tilert_builder* builder,
  * Places ascend. K is a multiple of 4; TRANS_A is refused. With TF32 each half of four keeps one: places 0 or 1, then 2 or 3.
  * Other metadata is taken as it is (of two elements in one place the second counts) except by matrix instructions of GPUs, where
  * what such a four contributes is unspecified. Whether B's elements without a partner are multiplied by 0 is unspecified: only
- * infinities and NaN show it. */
+ * infinities and NaN show it.
+ * Block-scaled: `a_scale` is [blocks of M, blocks of K], `b_scale` [blocks of K, blocks of N], of floats up to 32 bits (f32, e8m0, ...):
+ * regions of tiles, or of parameters (whose extents are given), where what lies outside is 0. Blocks share their dim evenly, at
+ * most 64 along K. C, which is f32, gets the sum of each block of K, in f32, times the product of its two scales, rounded to f32
+ * and added by a fused multiply-add, block after block. With metadata, blocks of K are what whole elements of it speak of. */
 typedef int32_t tilert_warp_split;
 enum { TILERT_SPLIT_AUTO = 0, TILERT_SPLIT_ROWS = 1, TILERT_SPLIT_COLUMNS = 2, TILERT_SPLIT_SQUARE = 3 };
 enum {
@@ -715,7 +719,9 @@ enum {
   TILERT_GEMM_TRANS_B = 2,
   TILERT_GEMM_OVERWRITE = 4,
   TILERT_GEMM_ISSUE = 16, /* started only: see tilert_builder_commit_products */
-  TILERT_GEMM_TF32 = 8 /* f32 times f32: operands are rounded to tf32 (half to even to 10 bits of mantissa) on the way in */
+  TILERT_GEMM_TF32 = 8, /* f32 times f32: operands are rounded to tf32 (half to even to 10 bits of mantissa) on the way in */
+  TILERT_GEMM_TRANS_A_SCALE = 32, /* a_scale is [blocks of K, blocks of M] */
+  TILERT_GEMM_TRANS_B_SCALE = 64  /* b_scale is [blocks of N, blocks of K] */
 };
 typedef struct tilert_gemm_options {
   uint32_t struct_size;
@@ -724,7 +730,9 @@ typedef struct tilert_gemm_options {
   uint32_t reserved;
   tilert_expr
       accumulate; /* a bool, uniform over the block: false overwrites, as `k != 0` in a loop; none: by the flag */
-  const tilert_region* metadata; /* A is sparse, as below; NULL: dense. Read before the call returns */
+  const tilert_region* metadata; /* A is sparse, as above; NULL: dense. Read before the call returns, as the next two */
+  const tilert_region* a_scale;  /* of blocks, as above; NULL: 1 */
+  const tilert_region* b_scale;
 } tilert_gemm_options;
 TILERT_API tilert_status tilert_builder_gemm(tilert_builder* builder, const tilert_region* a, const tilert_region* b,
                                              const tilert_region* c,

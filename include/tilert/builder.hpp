@@ -162,14 +162,9 @@ class Builder : public detail::FunctionCalls {
   }
   void gemm(const Region& a, const Region& b, const Region& c, const GemmOptions& options = {}, Here here = Here::at()) {
     at(here);
-    const Region::Raw x(a), y(b), z(c), places(options.metadata.empty() ? Region() : options.metadata[0]);
-    tilert_gemm_options o{};
-    o.struct_size = sizeof o;
-    o.flags = options.flags;
-    o.warp_split = options.split;
-    if (options.has_accumulate) o.accumulate = options.accumulate.in(raw_);
-    if (!options.metadata.empty()) o.metadata = &places.region;
-    tilert_builder_gemm(raw_, &x.region, &y.region, &z.region, &o);
+    const Region::Raw x(a), y(b), z(c);
+    const GemmOptions::Raw raw(options, raw_);
+    tilert_builder_gemm(raw_, &x.region, &y.region, &z.region, &raw.options);
   }
   void reduce(ReduceOp op, const Region& source, const Region& destination, uint32_t dim,
               ReduceFlag flag = ReduceFlag::none, Here here = Here::at()) {

@@ -3,6 +3,8 @@
 #define TILERT_OPTIONS_HPP_
 
 #include <initializer_list>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "tilert/values.hpp"
@@ -12,7 +14,7 @@ namespace tl {
 // Flags of gemm and reduce, and their rarer options.
 enum class GemmFlag : uint32_t {};
 inline constexpr GemmFlag trans_a{TILERT_GEMM_TRANS_A}, trans_b{TILERT_GEMM_TRANS_B}, overwrite{TILERT_GEMM_OVERWRITE}, issue{TILERT_GEMM_ISSUE},
-    tf32{TILERT_GEMM_TF32};
+    tf32{TILERT_GEMM_TF32}, trans_a_scale{TILERT_GEMM_TRANS_A_SCALE}, trans_b_scale{TILERT_GEMM_TRANS_B_SCALE};
 inline constexpr GemmFlag operator|(GemmFlag a, GemmFlag b) {
   return static_cast<GemmFlag>(static_cast<uint32_t>(a) | static_cast<uint32_t>(b));
 }
@@ -26,10 +28,30 @@ struct GemmOptions {
   GemmOptions& accumulate_if(const Expr& e) { return accumulate = e, has_accumulate = true, *this; }
   GemmOptions& warps(tilert_warp_split s) { return split = s, *this; }
   // A keeps two of each four elements along K; `places` says which (tilert_gemm_options).
-  GemmOptions& sparse(const Region& places) { return metadata = {places}, *this; }
-  std::vector<Region> metadata;  // none or one
+  GemmOptions& sparse(const Region& places) { return metadata = std::make_shared<const Region>(places), *this; }
+  // Sums of blocks of K times the blocks' scales.
+  GemmOptions& scaled_a(const Region& scales) { return a_scale = std::make_shared<const Region>(scales), *this; }
+  GemmOptions& scaled_b(const Region& scales) { return b_scale = std::make_shared<const Region>(scales), *this; }
+  std::shared_ptr<const Region> metadata, a_scale, b_scale;
+
+  // The C form, with regions of its own.
+  struct Raw {
+    Region::Raw metadata, a_scale, b_scale;
+    tilert_gemm_options options{};
+    Raw(const GemmOptions& from, tilert_builder* builder) : metadata(of(from.metadata)), a_scale(of(from.a_scale)), b_scale(of(from.b_scale)) {
+      options.struct_size = sizeof options;
+      options.flags = from.flags;
+      options.warp_split = from.split;
+      if (from.has_accumulate) options.accumulate = from.accumulate.in(builder);
+      if (from.metadata) options.metadata = &metadata.region;
+      if (from.a_scale) options.a_scale = &a_scale.region;
+      if (from.b_scale) options.b_scale = &b_scale.region;
+    }
+    static Region of(const std::shared_ptr<const Region>& region) { return region ? *region : Region(); }
+  };
 };
 inline GemmOptions sparse(const Region& places) { return GemmOptions().sparse(places); }
+inline GemmOptions scaled(const Region& a, const Region& b) { return GemmOptions().scaled_a(a).scaled_b(b); }
 inline GemmOptions operator|(GemmOptions options, GemmFlag flag) { return options.flags |= static_cast<uint32_t>(flag), options; }
 inline GemmOptions operator|(GemmFlag flag, GemmOptions options) { return std::move(options) | flag; }
 enum class ScanFlag : uint32_t { none = 0 };

@@ -288,6 +288,7 @@ class Builder {
   Status copy_options(const tilert_copy_options& options, ir::Copy& copy) const;
   Status do_gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c, const tilert_gemm_options& options);
   Status gemm_dtypes(const ir::Gemm& gemm) const;
+  Status scaled_gemm(const ir::Gemm& gemm, const tilert_gemm_options& options, int64_t k);
   Status gemm_metadata(ir::Gemm& gemm, const tilert_region& metadata, int64_t rows, int64_t kept);
   Status do_reduce(tilert_reduce_op op, const tilert_region* source, const tilert_region* destination, uint32_t dim, const tilert_reduce_options& options);
   Status do_pick(const ir::Reduce& reduce, bool least, const tilert_reduce_options& options);

@@ -1,4 +1,7 @@
-// Products: gemm, dense and sparse.
+// Products: gemm, dense and sparse; block-scaled ones as the products and loops that they mean.
+#include <numeric>
+
+#include "arith/build.h"
 #include "builder/builder.h"
 #include "ir/semantics.h"
 
@@ -14,6 +17,45 @@ Result<std::pair<int64_t, int64_t>> matrix(const ir::Region& region, std::string
     return make_error(Code::kInvalidProgram, "{} {} has shape {}: a matrix has two dims", what, name,
                       shape_text(region.extents));
   return std::pair{region.extents[rank - 2], region.extents[rank - 1]};
+}
+
+constexpr int64_t kMostScaledBlocks = 64;
+
+// The scales of one side of a product: a matrix of blocks along M (or N) and K.
+struct Scales {
+  const char* what;
+  const tilert_region* given;
+  bool k_last;     // its columns are the blocks of K
+  int64_t extent;  // M or N
+  ir::Region region{};
+  int64_t blocks = 1, k_blocks = 1;
+
+  // Of row (or column) `at` and a block of K.
+  std::vector<ir::Expr> at(ir::Arena& arena, ir::Expr at, int64_t k_block) const {
+    std::vector<ir::Expr> indices = region.offsets;
+    const size_t last = indices.size() - 1;
+    ir::Expr& along = indices[k_last ? last - 1 : last];
+    along = arith::add(arena, along, blocks == extent ? at : arith::floordiv(arena, at, extent / blocks));
+    ir::Expr& step = indices[k_last ? last : last - 1];
+    step = arith::add(arena, step, k_block);
+    return indices;
+  }
+};
+
+// The s-th of `steps` parts of a matrix along K.
+void cut(ir::Arena& arena, ir::Region& region, bool k_last, int64_t s, int64_t steps) {
+  const size_t dim = region.extents.size() - (k_last ? 1 : 2);
+  region.extents[dim] /= steps;
+  region.offsets[dim] = arith::add(arena, region.offsets[dim], s * region.extents[dim]);
+}
+
+// An element of the last two dims.
+std::vector<ir::Expr> at_point(ir::Arena& arena, std::vector<ir::Expr> offsets, const std::vector<ir::Expr>& point) {
+  for (size_t d = 0; d < 2; ++d) {
+    ir::Expr& at = offsets[offsets.size() - 2 + d];
+    at = arith::add(arena, at, point[d]);
+  }
+  return offsets;
 }
 
 }  // namespace
@@ -59,7 +101,8 @@ Status Builder::gemm_metadata(ir::Gemm& gemm, const tilert_region& metadata, int
 Status Builder::do_gemm(const tilert_region* a, const tilert_region* b, const tilert_region* c,
                         const tilert_gemm_options& options) {
   TILERT_TRY(need_tile_level());
-  if (options.flags & ~uint32_t{TILERT_GEMM_TRANS_A | TILERT_GEMM_TRANS_B | TILERT_GEMM_OVERWRITE | TILERT_GEMM_TF32 | TILERT_GEMM_ISSUE})
+  if (options.flags & ~uint32_t{TILERT_GEMM_TRANS_A | TILERT_GEMM_TRANS_B | TILERT_GEMM_OVERWRITE | TILERT_GEMM_TF32 | TILERT_GEMM_ISSUE |
+                                  TILERT_GEMM_TRANS_A_SCALE | TILERT_GEMM_TRANS_B_SCALE})
     return make_error(Code::kInvalidArgument, "unknown flags {:#x}", options.flags);
   if (options.warp_split < TILERT_SPLIT_AUTO || options.warp_split > TILERT_SPLIT_SQUARE)
     return make_error(Code::kInvalidArgument, "warp_split {} is none of auto, rows, columns, square",
@@ -83,6 +126,8 @@ Status Builder::do_gemm(const tilert_region* a, const tilert_region* b, const ti
   gemm.trans_b = (options.flags & TILERT_GEMM_TRANS_B) != 0;
   gemm.tf32 = (options.flags & TILERT_GEMM_TF32) != 0;
   gemm.issued = (options.flags & TILERT_GEMM_ISSUE) != 0;
+  if (gemm.issued && (options.metadata || options.a_scale || options.b_scale))
+    return make_error(Code::kInvalidProgram, "sparse and scaled products are waited for where they stand: leave the flag issue out");
   if (gemm.trans_a) std::swap(am.first, am.second);
   if (gemm.trans_b) std::swap(bm.first, bm.second);
   if (options.metadata) {
@@ -110,7 +155,80 @@ Status Builder::do_gemm(const tilert_region* a, const tilert_region* b, const ti
   if (gemm.sparse()) TILERT_TRY(use(gemm.metadata.buffer, Use::read, "the metadata"));
   const bool surely_reads = gemm.accumulate->is_constant() && gemm.accumulate->bits == 1;
   TILERT_TRY(use(gemm.c.buffer, surely_reads ? Use::update : Use::write, "C"));
+  if (options.a_scale || options.b_scale) return scaled_gemm(gemm, options, bm.first);
   append(std::move(gemm));
+  return {};
+}
+
+// Each block of K has sums of its own, of which C gets so much as the scales of rows and columns say.
+Status Builder::scaled_gemm(const ir::Gemm& gemm, const tilert_gemm_options& options, int64_t k) {
+  ir::Arena& arena = *program_->arena;
+  const std::string result = text_of(gemm.c.buffer);
+  const size_t rank = gemm.c.extents.size();
+  const int64_t m = gemm.c.extents[rank - 2], n = gemm.c.extents[rank - 1];
+  if (program_->buffers[gemm.c.buffer].dtype != DType::f32)
+    return make_error(Code::kInvalidProgram, "C ({}) is {}: sums of scaled blocks are f32", result, dtype_text(program_->buffers[gemm.c.buffer].dtype));
+  Scales sides[2] = {{"the scales of A", options.a_scale, (options.flags & TILERT_GEMM_TRANS_A_SCALE) == 0, m},
+                     {"the scales of B", options.b_scale, (options.flags & TILERT_GEMM_TRANS_B_SCALE) != 0, n}};
+  int64_t steps = 1;
+  for (Scales& side : sides) {
+    if (!side.given) continue;
+    TILERT_ASSIGN(const Place found, place(side.given, side.what));
+    const std::string name = text_of(found.buffer);
+    if (found.extents.size() != found.offsets.size()) return make_error(Code::kInvalidProgram, "{}: the region of {} needs extents", side.what, name);
+    TILERT_ASSIGN(side.region, region(found, side.what));
+    const DType dtype = program_->buffers[found.buffer].dtype;
+    if (!dtype_is_float(dtype) || dtype_bits(dtype) > 32)
+      return make_error(Code::kInvalidProgram, "{} ({}) are {}: they are floats of at most 32 bits", side.what, name, dtype_text(dtype));
+    TILERT_ASSIGN(const auto size, matrix(side.region, side.what, name));
+    side.blocks = side.k_last ? size.first : size.second;
+    side.k_blocks = side.k_last ? size.second : size.first;
+    if (side.extent % side.blocks != 0 || k % side.k_blocks != 0)
+      return make_error(Code::kInvalidProgram, "{} ({}) are of {} blocks by {} along K, which do not share {} by {} evenly; is trans_a_scale or trans_b_scale missing?",
+                        side.what, name, side.blocks, side.k_blocks, side.extent, k);
+    if (same_memory(gemm.c.buffer, found.buffer)) return make_error(Code::kInvalidProgram, "{} is result and scales at once", result);
+    TILERT_TRY(use(found.buffer, Use::read, side.what));
+    steps = std::lcm(steps, side.k_blocks);
+  }
+  const int64_t depth = k / steps, per = gemm.sparse() ? dtype_bits(program_->buffers[gemm.metadata.buffer].dtype) : 1;
+  if (steps > kMostScaledBlocks || k % steps != 0)
+    return make_error(Code::kInvalidProgram, "scales of {} blocks of K: at most {}, which share its {} evenly; multiply a part of K at a time", steps, kMostScaledBlocks, k);
+  if (steps > 1 && depth % per != 0)
+    return make_error(Code::kInvalidProgram, "blocks of {} elements of K, of which an element of the metadata ({}) speaks of {}: take a narrower type", depth,
+                      text_of(gemm.metadata.buffer), per);
+  const ir::BufferId part = program_->add_buffer({"block", DType::f32, ir::Scope::fragment, {arena.index(m), arena.index(n)}, {}});
+  storage_.resize(program_->buffers.size());
+  storage_[part].life = here();
+  append(ir::Alloc{part});
+  for (int64_t s = 0; s < steps; ++s) {
+    ir::Gemm block = gemm;
+    block.c = {part, {arena.index(0), arena.index(0)}, {m, n}};
+    block.accumulate = arena.boolean(false);
+    cut(arena, block.a, !gemm.trans_a, s, steps), cut(arena, block.b, gemm.trans_b, s, steps);
+    if (gemm.sparse()) cut(arena, block.metadata, true, s, steps);
+    append(std::move(block));
+    PointLoop points = point_loop({m, n});
+    const ir::Expr x = read_point(points.loop.body, part, points.points);
+    ir::Expr scale = nullptr;
+    for (int side = 0; side < 2; ++side) {
+      if (!sides[side].given) continue;
+      const auto at = sides[side].at(arena, points.points[static_cast<size_t>(side)], s * sides[side].k_blocks / steps);
+      const ir::Expr own = arena.cast(read_point(points.loop.body, sides[side].region.buffer, at), DType::f32);
+      scale = scale ? arena.make(ir::Op::mul, {scale, own}) : own;
+    }
+    const ir::Access to{gemm.c.buffer, at_point(arena, gemm.c.offsets, points.points)};
+    const auto start = [&](ir::Block& body) { put(body, ir::Store{to, arena.make(ir::Op::mul, {x, scale})}); };
+    const auto go_on = [&](ir::Block& body) { put(body, ir::Store{to, arena.make(ir::Op::fma, {x, scale, read_point(body, to.buffer, to.indices)})}); };
+    const ir::Expr again = s == 0 ? gemm.accumulate : arena.boolean(true);
+    if (again->is_constant()) {
+      again->bits ? go_on(points.loop.body) : start(points.loop.body);
+    } else {
+      ir::If choice{again, {}, {}};
+      go_on(choice.then_body), start(choice.else_body);
+      put(points.loop.body, std::move(choice));
+    }
+    append_loop(std::move(points));
+  }
   return {};
 }
 

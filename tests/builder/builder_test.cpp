@@ -349,6 +349,7 @@ TEST(Literals, IntegersFoldExactlyAndFloatsInDouble) {
 TEST(Features, AreDoneOrRefusedWithAnAlternative) {
   EXPECT_TRUE(feature_status("gemm"));
   EXPECT_TRUE(feature_status("gemm_sparse"));
+  EXPECT_TRUE(feature_status("gemm_scaled"));
   EXPECT_TRUE(feature_status("scan"));
   EXPECT_TRUE(feature_status("persistent"));
   const Status refused = feature_status("tensor_memory");

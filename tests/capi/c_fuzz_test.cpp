@@ -48,7 +48,7 @@ struct Garbage {
   static void clear_pointers(tilert_tensor_options& o) { o.strides = nullptr; }
   static void clear_pointers(tilert_buffer_options& o) { o.name = nullptr; }
   static void clear_pointers(tilert_copy_options& o) { o.valid = nullptr; }
-  static void clear_pointers(tilert_gemm_options& o) { o.metadata = nullptr; }
+  static void clear_pointers(tilert_gemm_options& o) { o.metadata = o.a_scale = o.b_scale = nullptr; }
   static void clear_pointers(tilert_reduce_options&) {}
 
   void step() {

@@ -161,6 +161,7 @@ void add_index_cases(std::vector<Case>& to);
 void add_reduce_cases(std::vector<Case>& to);
 void add_gemm_cases(std::vector<Case>& to);
 void add_sparse_cases(std::vector<Case>& to);
+void add_scaled_cases(std::vector<Case>& to);
 void add_operand_cases(std::vector<Case>& to);
 void add_warpgroup_cases(std::vector<Case>& to);
 void add_pipeline_cases(std::vector<Case>& to);

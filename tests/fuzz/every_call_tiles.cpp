@@ -248,6 +248,13 @@ void EveryCall::gemm() {
     region(e, w, w.shape);
     o.metadata = &e.region;
   }
+  Place scales;
+  if (trans_a && !integers) {
+    const Shape shape{2, 1};
+    const Stored w = fresh([&](const Stored& s) { return s.is_tile() && s.shape == shape && s.dtype == TILERT_F32; }, TILERT_SHARED, TILERT_F32, shape);
+    region(scales, w, w.shape);
+    o.a_scale = &scales.region;
+  }
   TILERT_CALL(tilert_builder_gemm, b_, &a.region, &b.region, &c.region, sized(o));
 }
 
