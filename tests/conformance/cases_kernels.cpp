@@ -1,4 +1,4 @@
-// Cases 80 to 84: the programs of tilert/kernels/gemm.hpp: dense products with epilogues, of experts, of few rows, with scales, sparse.
+// Cases 80 to 83 and 90: the programs of tilert/kernels/gemm.hpp: dense products with epilogues, of experts, of few rows, with scales, sparse.
 // Their choices are small tiles, so that small products have several; what the cost model chooses is tested in tests/kernels.
 #include <algorithm>
 #include <cmath>
@@ -222,7 +222,7 @@ Scenario scaled(const Values& v) {
   return s;
 }
 
-// 84. Sparse weights, made of dense ones; on warps and in kernels with roles, for whose rings K 400 does not start on 16 bytes.
+// 90. Sparse weights, made of dense ones; on warps and in kernels with roles, for whose rings K 400 does not start on 16 bytes.
 Scenario sparse(const Values& v) {
   tl::Product p;
   p.a = p.b = v.dtype(), p.c = tl::bf16;
@@ -278,7 +278,7 @@ void add_kernel_cases(std::vector<Case>& to) {
                 few_rows});
   to.push_back({"83", "products_with_scales_of_blocks",
                 {dtypes({tl::e4m3, tl::e5m2, tl::bf16}), {"roles", {0, 1}}, {"tile_n", {64, 192}}, {"K", {256, 200}}, {"dynamic", {0, 1}}}, scaled});
-  to.push_back({"84", "products_with_sparse_weights",
+  to.push_back({"90", "products_with_sparse_weights",
                 {dtypes({tl::bf16, tl::f16, tl::e4m3, tl::f32}), {"roles", {0, 1}}, {"tile_n", {64, 128}}, {"K", {384, 400, 1024}}}, sparse});
 }
 

@@ -40,7 +40,7 @@ Scenario layouts(const Values& v) {
   const Reals a = whole(4 * m * k, -3, 3, 1), w = whole(n * k, -3, 3, 2);
   Reals c(static_cast<size_t>(m * n), 0), turned;
   for (int64_t t = 0; t < 4; ++t) {
-    const Reals part = product(Reals(a.begin() + t * m * k, a.begin() + (t + 1) * m * k), w, m, n, k);
+    const Reals part = conformance::product(Reals(a.begin() + t * m * k, a.begin() + (t + 1) * m * k), w, m, n, k);
     for (size_t i = 0; i < c.size(); ++i) c[i] += part[i];
   }
   for (int64_t j = 0; j < k; ++j)
