@@ -46,7 +46,7 @@ void RoleLowering::give_back(Expr slot, Expr condition, int64_t threads) {
   const Expr own = arith::mod(arena_, low_.thread(), threads);
   const Expr speaks = kernel_.cluster > 1 ? arith::lt(arena_, own, low_.index(kernel_.cluster)) : arith::eq(arena_, own, 0);
   low_.when(condition ? arith::logical_and(arena_, condition, speaks) : speaks, [&] {
-    if (kernel_.cluster > 1) low_.call(Primitive::mbarrier_arrive_cluster, {barrier_arg(empty_, slot), value_arg(own)});
+    if (kernel_.cluster > 1) low_.call(Primitive::mbarrier_free_cluster, {barrier_arg(empty_, slot), value_arg(own)});
     else low_.call(Primitive::mbarrier_arrive, {barrier_arg(empty_, slot)});
   });
 }

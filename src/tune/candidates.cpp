@@ -122,7 +122,7 @@ struct Lister {
       c.raster = raster;
       for (const int cluster : {1, 2})
         for (const int split : {1, 2, 3, 4, 6, 8, 16}) {
-          if (cluster > 1 && (!capability::cluster || rows % cluster != 0 || !shares_b(c, cluster))) continue;
+          if (cluster > 1 && (!capability::cluster || rows < cluster || !shares_b(c, cluster))) continue;
           if (split > 1 && (keeps_order(product) || !capability::split_k || ceildiv(product.k, c.tile_k) < 4 * split)) continue;
           c.cluster = cluster;
           c.split_k = split;

@@ -24,7 +24,7 @@ class Model {
  public:
   Model(const Product& product, const Target& target, const DeviceClass& device, const Machine& machine, const Choice& choice)
       : p_(product), target_(target), device_(device), machine_(machine), c_(choice) {
-    columns_ = ceildiv(p_.n, c_.tile_n), rows_ = ceildiv(p_.m, c_.tile_m);
+    columns_ = ceildiv(p_.n, c_.tile_n), rows_ = ceildiv(ceildiv(p_.m, c_.tile_m), c_.cluster) * c_.cluster;
     tiles_ = columns_ * rows_ * c_.split_k;
     steps_ = static_cast<double>(ceildiv(ceildiv(p_.k, c_.tile_k), c_.split_k));
     blocks_ = blocks_per_multiprocessor(p_, target_, c_);
@@ -65,10 +65,11 @@ class Model {
     const double tensor = together * tensor_clocks();
     const double shared = together * (read_bytes() + fill_share * slot()) / calibration::shared_bytes;
     const double feed = together * feed_clocks();
-    const double least = step_clocks + (c_.cluster > 1 ? cluster_clocks : 0);
+    const double least = step_clocks;
     const double longest = std::max({tensor, shared, feed, least});
     bound_ = longest == tensor ? Bound::tensor : longest == shared ? Bound::shared : longest == feed ? Bound::feed : Bound::latency;
     step_ = longest * beside({tensor / longest, shared / longest, feed / longest, least / longest}, step_sharpness);
+    if (c_.cluster > 1) step_ += cluster_clocks;
   }
 
   double tensor_clocks() const {
@@ -114,7 +115,14 @@ class Model {
   double feed_clocks() const {
     const double rate = feed_rate();
     if (c_.path != Path::warpgroup) return slot_from_beyond(1) / rate;
-    return a_from_beyond() / std::min(rate, threads_rate(a_row_start(p_), bytes_a())) + b_from_beyond() / std::min(rate, threads_rate(b_row_start(p_), bytes_b()));
+    const double a = across_lines(a_row_start(p_)), b = across_lines(b_row_start(p_));
+    return a_from_beyond() * (1 + a) / std::min(rate, threads_rate(a_row_start(p_), bytes_a())) +
+           b_from_beyond() * (1 + b / c_.cluster) / std::min(rate, threads_rate(b_row_start(p_), bytes_b()));
+  }
+  // What rows weigh more that do not start on lines of 128 bytes, of which a slot's piece then touches two. That much blocks of a
+  // cluster share.
+  static double across_lines(int64_t start) {
+    return start < 16 || start >= 128 ? 0 : (across_lines_weight - 1) * (1 - static_cast<double>(start) / 128) * 8 / 7;
   }
   double threads_rate(int64_t start, double element) const {
     if (start >= 16) return feed_bytes;

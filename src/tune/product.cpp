@@ -70,7 +70,7 @@ namespace {
 
 int64_t row_start(int64_t given, int64_t row, DType type) {
   const int64_t bits = (given ? given : row) * dtype_bits(type);
-  int64_t bytes = 16;
+  int64_t bytes = 128;
   while (bytes > 1 && bits % (8 * bytes) != 0) bytes /= 2;
   return bytes;
 }
@@ -79,7 +79,7 @@ int64_t row_start(int64_t given, int64_t row, DType type) {
 
 int64_t a_row_start(const Product& p) { return row_start(p.lda, p.trans_a ? p.m : p.k, p.a); }
 int64_t b_row_start(const Product& p) { return row_start(p.ldb, p.trans_b ? p.k : p.n, p.b); }
-bool rows_on_16_bytes(const Product& p) { return a_row_start(p) == 16 && b_row_start(p) == 16; }
+bool rows_on_16_bytes(const Product& p) { return a_row_start(p) >= 16 && b_row_start(p) >= 16; }
 
 const char* bound_name(Bound bound) {
   switch (bound) {

@@ -148,12 +148,12 @@ std::vector<Want> exactly_signed(const Reals& values) {
 
 std::vector<Want> untouched(size_t count) { return std::vector<Want>(count, Want{0, 0, true}); }
 
-std::vector<Want> nearly(tl::DType out_dtype, const Reals& values, const Reals& sizes, Real terms) {
+std::vector<Want> nearly(tl::DType out_dtype, const Reals& values, const Reals& sizes, Real terms, Real accumulator) {
   std::vector<Want> out;
   out.reserve(values.size());
+  if (accumulator == 0) accumulator = std::fmin(epsilon(tl::f32), epsilon(out_dtype));
   for (size_t i = 0; i < values.size(); ++i)
-    out.push_back({values[i],
-                   epsilon(out_dtype) * std::fabs(values[i]) + 4 * std::fmin(epsilon(tl::f32), epsilon(out_dtype)) * std::sqrt(terms) * sizes[i], false});
+    out.push_back({values[i], epsilon(out_dtype) * std::fabs(values[i]) + 4 * accumulator * std::sqrt(terms) * sizes[i], false});
   return out;
 }
 

@@ -145,7 +145,8 @@ std::vector<Want> exactly(const Reals& values);
 std::vector<Want> exactly_signed(const Reals& values);  // zeros with their sign
 std::vector<Want> untouched(size_t count);
 // |error| <= eps(out) * |reference| + 4 * eps(f32) * sqrt(terms) * size, size being the sum of the terms' magnitudes.
-std::vector<Want> nearly(tl::DType out, const Reals& values, const Reals& sizes, Real terms);
+// `accumulator`: where not 0, in place of eps(f32): of tensor cores that keep fewer bits of sums.
+std::vector<Want> nearly(tl::DType out, const Reals& values, const Reals& sizes, Real terms, Real accumulator = 0);
 std::vector<Want> within_ulps(tl::DType out, const Reals& values, Real ulps);
 
 // Filled by cases_*.cpp.

@@ -41,7 +41,7 @@ TEST(Clusters, BlocksAboveEachOtherShareTheTileOfColumns) {
   EXPECT_EQ(count(kernel.body, Primitive::cluster_barrier), 2);
   EXPECT_EQ(count(kernel.body, Primitive::barrier), 0);
   EXPECT_EQ(count(kernel.body, Primitive::mbarrier_arrive), 0);
-  EXPECT_EQ(count(kernel.body, Primitive::mbarrier_arrive_cluster), 1);
+  EXPECT_EQ(count(kernel.body, Primitive::mbarrier_free_cluster), 1);
   const RolePlan& roles = module.plans[0].roles;
   ASSERT_EQ(roles.shared_loads.size(), 1u);
   EXPECT_EQ(roles.shared_loads.at(6).rows, 64);

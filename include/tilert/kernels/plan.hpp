@@ -124,12 +124,15 @@ inline Result<GemmPlan> plan_gemm(const Product& p, const Machine& machine = {},
   return detail::plan(p, machine, epilogue_bytes_of_row, [](const ProductChoice&) { return true; });
 }
 
-// The same for try_scaled_gemm, which keeps two sums for each element and takes tiles as they are.
+// The same for try_scaled_gemm, which keeps two sums for each element, takes tiles as they are, and is fast where a block of K has
+// one scale of B for a whole tile.
 inline Result<GemmPlan> plan_scaled_gemm(const Product& p, const Machine& machine = {}, uint64_t epilogue_bytes_of_row = 0) {
   constexpr uint32_t kMostSums = 64, kMostThreads = 256;  // sums of a thread: more spill
+  constexpr uint32_t kBlock = 128;
   if (detail::is_cpu(machine)) return plan_gemm(p, machine);
   return detail::plan(p, machine, epilogue_bytes_of_row, [](const ProductChoice& c) {
-    return c.path != TILERT_PATH_VECTOR && !c.swapped() && c.threads <= kMostThreads && c.tile_m * c.tile_n <= kMostSums * c.threads;
+    return c.path != TILERT_PATH_VECTOR && !c.swapped() && c.threads <= kMostThreads && c.tile_m * c.tile_n <= kMostSums * c.threads &&
+           kBlock % c.tile_n == 0;
   });
 }
 

@@ -316,6 +316,9 @@ TL_DEV void tl_cluster_barrier(int line = __builtin_LINE()) { tlemu_cluster_barr
 //@ tl_mbarrier_arrive_cluster
 TL_DEV void tl_mbarrier_arrive_cluster(tl_u64* bar, int rank, int line = __builtin_LINE()) { tlemu_mbarrier_arrive_cluster(bar, rank, line); }
 
+//@ tl_mbarrier_free_cluster
+TL_DEV void tl_mbarrier_free_cluster(tl_u64* bar, int rank, int line = __builtin_LINE()) { tlemu_mbarrier_arrive_cluster(bar, rank, line); }
+
 //@ tl_tma_store_commit
 TL_DEV void tl_tma_store_commit(int line = __builtin_LINE()) { tlemu_tma_store_commit(line); }
 
