@@ -68,7 +68,7 @@ DType sum_type(const Product& product);
 DType operand_type(const Product& product);  // in which both enter instructions of one warp
 bool operands_held(const Product& product, const DeviceClass& device);  // A and B both, by L2
 bool rows_on_16_bytes(const Product& product);  // of A and B both
-int64_t a_row_start(const Product& product);    // bytes that each row starts on: 1, 2, 4, 8 or 16
+int64_t a_row_start(const Product& product);    // bytes that each row starts on: a power of two up to a line, 128
 int64_t b_row_start(const Product& product);
 bool keeps_order(const Product& product);       // candidates are of one order of sums: asked for, and sums are rounded
 bool a_k_major(const Product& product);
