@@ -42,8 +42,14 @@ TL_DEV void tl_mbarrier_wait(tl_u64* bar, int parity) {
 //@ tl_tma_load_2d
 // The map's box from (x, y), innermost first, to shared memory; completes on the barrier. Outside the tensor: zeros.
 TL_DEV void tl_tma_load_2d(void* dst, const tl_tensor_map& map, tl_u64* bar, int x, int y) {
+#if __CUDA_ARCH__ >= 1200
+  // ptxas 13.0 needs a stack frame there for the other form.
+  asm volatile("cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];"
+               ::"r"(tl_address(dst)), "l"(&map), "r"(tl_address(bar)), "r"(x), "r"(y) : "memory");
+#else
   asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];"
                ::"r"(tl_address(dst)), "l"(&map), "r"(tl_address(bar)), "r"(x), "r"(y) : "memory");
+#endif
 }
 
 //@ tl_tma_store_2d

@@ -58,12 +58,12 @@ TL_KERNEL(64, 1) k(const __grid_constant__ tl_tensor_map map, int* out, float* f
 )";
 
 // One kernel for a form: accumulators of `words` elements; both sources of A where `majors` names them.
-std::string product_kernel(int number, const std::string& element, int words, const std::string& call, const std::string& source) {
+std::string product_kernel(int number, const std::string& element, int words, const std::string& call, const std::string& source, const std::string& others = "b[0], 1") {
   const std::string count = std::to_string(words), hold = element == "float" ? "tl_wgmma_hold" : "tl_wgmma_hold_words";
   return "TL_KERNEL(128, 1) k" + std::to_string(number) + "(" + element + "* out, const tl_u32* in) {\n  " + element + " d[" + count + "];\n  tl_u32 r[4];\n"
          "  tl_u64 a[1];\n  tl_u64 b[1];\n  for (int i = 0; i < " + count + "; i += 1) d[i] = 0;\n  for (int i = 0; i < 4; i += 1) r[i] = in[tl_thread() * 4 + i];\n"
          "  tl_wgmma_describe<32>(a, tl_arena + 0, 16, 256);\n  tl_wgmma_describe<128>(b, tl_arena + 8192, 8192, 1024);\n"
-         "  tl_wgmma_hold_words(r);\n  " + hold + "(d);\n  tl_wgmma_fence();\n  " + call + "(d, " + source + ", b[0], 1);\n  tl_wgmma_commit();\n  " + hold +
+         "  tl_wgmma_hold_words(r);\n  " + hold + "(d);\n  tl_wgmma_fence();\n  " + call + "(d, " + source + ", " + others + ");\n  tl_wgmma_commit();\n  " + hold +
          "(d);\n  tl_wgmma_wait<0>();\n  " + hold + "(d);\n  for (int i = 0; i < " + count + "; i += 1) out[tl_thread() * " + count + " + i] = d[i];\n}\n";
 }
 
@@ -82,6 +82,7 @@ std::string products(int n) {
     const int words = sums == "tl_f16" ? n / 4 : n / 2;
     for (const char* mn : {"0, 0", "1, 0", "0, 1", "1, 1"})
       if (majors || mn[0] + mn[3] == '0' + '0') out += product_kernel(number++, element, words, "tl_wgmma" + of + mn + ">", "a[0]");
+    if (sums != "tl_f16") out += product_kernel(number++, element, words, "tl_wgmma_sp" + of + "0>", "a[0]", "b[0], r[0], 1");
     for (const char* mn : {"0", "1"})
       if (majors || mn[0] == '0') out += product_kernel(number++, element, words, "tl_wgmma_rs" + of + mn + ">", "r");
   }

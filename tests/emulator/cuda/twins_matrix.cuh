@@ -118,6 +118,10 @@ TL_DEV void tl_mma_m16n8k32_e5m2_e4m3(float (&d)[4], const tl_u32 (&a)[4], const
   tlemu_mma(tlemu_m16n8k32_e5m2_e4m3, d, a, b, line);
 }
 
+//@ TL_MMA_SP
+// What follows it on a GPU is asm, of which there is none here.
+#define TL_MMA_SP ""
+
 //@ tl_mma_sp_m16n8k32_f16
 TL_DEV void tl_mma_sp_m16n8k32_f16(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], tl_u32 metadata, int line = __builtin_LINE()) {
   tlemu_mma_sp(tlemu_sp_m16n8k32_f16, d, a, b, metadata, line);
