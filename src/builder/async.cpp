@@ -21,13 +21,7 @@ tilert_buffer Builder::barriers(uint32_t count, uint32_t arrivals, const tilert_
     ir::Buffer buffer{fmt::format("barriers{}", buffers_.size()), DType::uint64, ir::Scope::barrier, {program_->arena->index(count)}, {}};
     if (options.name) buffer.name = std::string(options.name, strnlen(options.name, 64));
     buffer.arrivals = arrivals;
-    buffer.location = location();
-    const ir::BufferId id = program_->add_buffer(std::move(buffer));
-    append(ir::Alloc{id});
-    storage_.resize(program_->buffers.size());
-    storage_[id].life = here();
-    buffers_.push_back(id);
-    return make_id<tilert_buffer>(serial_, static_cast<uint32_t>(buffers_.size() - 1));
+    return allocate(std::move(buffer));
   });
 }
 

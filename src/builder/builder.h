@@ -227,12 +227,11 @@ class Builder {
   // Scopes and statements
   OpenScope& top() { return scopes_.back(); }
   const OpenScope* enclosing(ScopeKind kind) const;
-  Status need_kernel() const;
-  Status need_statements() const;
-  Status need_tile_level() const;
+  Status need_kernel() const, need_statements() const, need_tile_level() const;
   Status open(ScopeKind kind);
   Status close(ScopeKind kind, bool threads = false);
   Lifetime here() const;
+  tilert_buffer allocate(ir::Buffer buffer);  // storage of the block, from here on
   void append(ir::Stmt::Node node);
   Status need_threads() const;
   Code thread_statement(std::string_view name, const ir::ThreadOp& op);

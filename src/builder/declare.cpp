@@ -262,6 +262,10 @@ Result<tilert_buffer> Builder::do_buffer(tilert_scope scope, tilert_dtype dtype,
                         kMaxTileElements);
     buffer.shape.push_back(program_->arena->index(size));
   }
+  return allocate(std::move(buffer));
+}
+
+tilert_buffer Builder::allocate(ir::Buffer buffer) {
   buffer.location = location();
   const ir::BufferId id = program_->add_buffer(std::move(buffer));
   append(ir::Alloc{id});

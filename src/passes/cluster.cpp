@@ -29,14 +29,7 @@ class Clusters {
     if (kernel_.tile_count != kNoBuffer) return "the number of its tiles is read from memory";
     if (kernel_.cost) return "a plan deals its tiles out one by one";
     if (orders_blocks(program_, kernel_.body)) return "its blocks wait for each other";
-    at_ = kernel_.body.size();
-    for (size_t i = 0; i < kernel_.body.size(); ++i) {
-      const auto* loop = std::get_if<For>(&kernel_.body[i]->node);
-      if (!loop || loop->kind != ForKind::pipelined) continue;
-      if (at_ != kernel_.body.size()) return "it has more than one pipelined loop";
-      at_ = i;
-    }
-    if (at_ == kernel_.body.size()) return "it has no pipelined loop outside others";
+    if (const std::string reason = find_pipelined(kernel_.body, &at_); !reason.empty()) return reason;
     if (const std::string reason = find_dim(); !reason.empty()) return reason;
     return is_ragged() ? acts_before() : "";
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <string>
 
 #include "ir/program.h"
 #include "ir/semantics.h"
@@ -54,6 +55,18 @@ inline bool overwrites(const ir::Program& program, const ir::Stmt& s, ir::Buffer
   if (const auto* reduce = std::get_if<ir::Reduce>(&s.node)) return whole(reduce->dst) && !reduce->accumulate;
   if (const auto* made = std::get_if<ir::Reinterpret>(&s.node)) return whole(made->dst);
   return false;
+}
+
+// Where a body's only pipelined loop stands, outside other loops; empty, or why there is not one.
+inline std::string find_pipelined(const ir::Block& body, size_t* at) {
+  *at = body.size();
+  for (size_t i = 0; i < body.size(); ++i) {
+    const auto* loop = std::get_if<ir::For>(&body[i]->node);
+    if (!loop || loop->kind != ir::ForKind::pipelined) continue;
+    if (*at != body.size()) return "it has more than one pipelined loop";
+    *at = i;
+  }
+  return *at == body.size() ? "it has no pipelined loop outside others" : "";
 }
 
 // Whether the block waits for what other blocks write: nothing behind an acquire or a grid_sync may be read before it.

@@ -26,14 +26,7 @@ class SplitK {
   std::string why_not() {
     if (kernel_.grid.size() > 2) return "its grid has three dims: none is left for the parts";
     if (kernel_.tile_count != kNoBuffer) return "the number of its tiles is read from memory";
-    at_ = kernel_.body.size();
-    for (size_t i = 0; i < kernel_.body.size(); ++i) {
-      const auto* loop = std::get_if<For>(&kernel_.body[i]->node);
-      if (!loop || loop->kind != ForKind::pipelined) continue;
-      if (at_ != kernel_.body.size()) return "it has more than one pipelined loop";
-      at_ = i;
-    }
-    if (at_ == kernel_.body.size()) return "it has no pipelined loop outside others";
+    if (const std::string reason = find_pipelined(kernel_.body, &at_); !reason.empty()) return reason;
     if (loop().step != 1) return "its pipelined loop does not count up by 1";
     for (size_t i = 0; i <= at_; ++i)
       if (const std::string reason = acts(*kernel_.body[i]); !reason.empty()) return reason;
