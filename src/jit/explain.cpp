@@ -131,7 +131,7 @@ json limits(const KernelPlan& plan, const Target& target, const KernelResources*
   const int64_t reserved = 1024;  // of each block's shared memory, by the system
   bounds.emplace_back("shared memory", target.shared_bytes_per_sm / (plan.shared_bytes + reserved));
   if (registers) {
-    const int64_t per_warp = (registers * target.warp_size + 255) / 256 * 256;
+    const int64_t per_warp = (registers * target.warp_size + target.registers_unit - 1) / target.registers_unit * target.registers_unit;
     bounds.emplace_back("registers", target.registers_per_sm / (per_warp * (threads / target.warp_size)));
     out["registers"] = registers;
     out["spill_bytes"] = resources->spill_stores;

@@ -85,6 +85,11 @@ Status check_functions(const ir::Program& program, const Target& target) {
   return status;
 }
 
+Status check_target(const Target& target) {
+  if (!target.is_hip()) return {};
+  return refusal(fmt::format("target '{}': no code is made for AMD GPUs", target.text), "compile for an NVIDIA GPU or a CPU");
+}
+
 // Kernels in the user's own text, among those that are generated or without any.
 Result<GeneratedProgram> with_sources(passes::Module module, const passes::PassContext& context) {
   const Target& target = context.target;
@@ -122,6 +127,7 @@ Result<GeneratedProgram> with_sources(passes::Module module, const passes::PassC
 Result<GeneratedProgram> generate(const ir::Program& program, const std::vector<passes::DimChoice>& dims,
                                   const Target& target, const DeviceClass& device) {
   const FloatEnvironment environment;  // constants are folded, compared and spelled as numbers
+  TILERT_TRY(check_target(target));
   TILERT_TRY(check_functions(program, target));
   TILERT_ASSIGN(passes::Module module, passes::specialize(program, dims));
   const passes::PassContext context{target, device};
@@ -139,6 +145,7 @@ Result<std::string> text_after(const ir::Program& program, const std::vector<pas
     TILERT_ASSIGN(GeneratedProgram generated, generate(program, dims, target, device));
     return generated.source;
   }
+  TILERT_TRY(check_target(target));
   TILERT_ASSIGN(passes::Module module, passes::specialize(program, dims));
   if (stage == "specialized") return ir::print(module.program);
   std::string known = "specialized, source";

@@ -33,6 +33,14 @@ struct CudaRow {
   int64_t shared_block_kib, shared_sm_kib, threads_sm, sms, l2_mib;
   uint64_t features;
 };
+struct HipRow {
+  std::string_view text;
+  int wave;
+  int64_t shared_kib;
+  int banks;
+  int64_t registers_sm, registers_thread, unit, sms, l2_mib;
+  uint64_t features;
+};
 struct CpuRow {
   std::string_view text;
   CpuArch arch;
@@ -53,6 +61,11 @@ using namespace bits;
 constexpr CudaRow kCuda[] = {
 #define TILERT_CUDA_TARGET(text, capability, shared_block_kib, shared_sm_kib, threads_sm, sms, l2_mib, features) \
   {text, capability, shared_block_kib, shared_sm_kib, threads_sm, sms, l2_mib, features},
+#include "target/target.def"
+};
+constexpr HipRow kHip[] = {
+#define TILERT_HIP_TARGET(text, wave, shared_kib, banks, registers_sm, registers_thread, unit, sms, l2_mib, features) \
+  {text, wave, shared_kib, banks, registers_sm, registers_thread, unit, sms, l2_mib, features},
 #include "target/target.def"
 };
 constexpr CpuRow kCpu[] = {
@@ -104,9 +117,29 @@ Target make_cuda(const CudaRow& row) {
   target.max_threads_per_sm = row.threads_sm;
   target.registers_per_sm = 65536;
   target.max_registers_per_thread = 255;
+  target.registers_unit = 256;
   target.shared_bytes_per_block = row.shared_block_kib * kKib;
   target.shared_bytes_per_sm = row.shared_sm_kib * kKib;
+  target.shared_banks = 32;
   target.named_barriers = 16;
+  return target;
+}
+
+Target make_hip(const HipRow& row) {
+  Target target;
+  target.kind = TargetKind::hip;
+  target.text = row.text;
+  target.features = row.features;
+  target.device_class = {row.sms, row.shared_kib * kKib, row.l2_mib * kMib};
+  target.warp_size = row.wave;
+  target.max_threads_per_block = 1024;
+  target.max_threads_per_sm = row.wave == 64 ? 2048 : 1024;  // 8 waves of 64 or 16 of 32 on each of 4 or 2 SIMDs
+  target.registers_per_sm = row.registers_sm;
+  target.max_registers_per_thread = row.registers_thread;
+  target.registers_unit = row.unit * row.wave;
+  target.shared_bytes_per_block = row.shared_kib * kKib;
+  target.shared_bytes_per_sm = row.shared_kib * kKib;
+  target.shared_banks = row.banks;
   return target;
 }
 
@@ -168,9 +201,9 @@ Result<Target> parse_cpu(std::string_view spelled, std::string_view whole) {
 Result<Target> parse_target(std::string_view text) {
   if (text == "cpu" || text == "cpu:native") return parse_target(native_cpu_text());
   if (text.starts_with("cpu:")) return parse_cpu(text.substr(4), text);
-  const CudaRow* row = std::ranges::find(rows::kCuda, text, &CudaRow::text);
-  if (row == std::end(rows::kCuda)) return unknown_target(text);
-  return make_cuda(*row);
+  if (const CudaRow* row = std::ranges::find(rows::kCuda, text, &CudaRow::text); row != std::end(rows::kCuda)) return make_cuda(*row);
+  if (const HipRow* row = std::ranges::find(rows::kHip, text, &HipRow::text); row != std::end(rows::kHip)) return make_hip(*row);
+  return unknown_target(text);
 }
 
 std::string native_cpu_text() {
@@ -184,6 +217,7 @@ std::string native_cpu_text() {
 std::vector<std::string> known_target_texts() {
   std::vector<std::string> texts;
   for (const CudaRow& row : rows::kCuda) texts.emplace_back(row.text);
+  for (const HipRow& row : rows::kHip) texts.emplace_back(row.text);
   for (const CpuRow& row : rows::kCpu) texts.push_back(fmt::format("cpu:{}", row.text));
   return texts;
 }

@@ -12,7 +12,7 @@
 
 namespace tilert {
 
-enum class TargetKind : uint8_t { cuda, cpu };
+enum class TargetKind : uint8_t { cuda, hip, cpu };
 enum class CpuArch : uint8_t { none, x86_64, aarch64 };
 
 // One per TILERT_FEATURE row of target.def.
@@ -35,19 +35,21 @@ Result<DeviceClass> parse_device_class(std::string_view text);
 
 struct Target {
   TargetKind kind = TargetKind::cpu;
-  std::string text;  // explicit and complete: "sm_90a", "cpu:x86-64-v3+avxvnni"; equal texts are equal targets
+  std::string text;  // explicit and complete: "sm_90a", "gfx942", "cpu:x86-64-v3+avxvnni"; equal texts are equal targets
   uint64_t features = 0;
   DeviceClass device_class;  // the default of this target
 
-  // CUDA; warp_size is 1 on the CPU.
-  int capability = 0;  // 90 for sm_90a
-  int warp_size = 1;
+  // GPUs. A warp is what AMD calls a wave, a multiprocessor a compute unit, shared memory LDS.
+  int capability = 0;  // CUDA: 90 for sm_90a
+  int warp_size = 1;   // lanes that step together; 1 on the CPU
   int64_t max_threads_per_block = 1;
   int64_t max_threads_per_sm = 1;
   int64_t registers_per_sm = 0;
   int64_t max_registers_per_thread = 0;
+  int64_t registers_unit = 0;          // of a warp, given out together
   int64_t shared_bytes_per_block = 0;  // the most a block may ask for
   int64_t shared_bytes_per_sm = 0;
+  int shared_banks = 0;  // of 4 bytes
   int named_barriers = 0;
 
   // CPU.
@@ -59,10 +61,11 @@ struct Target {
 
   bool has(Feature feature) const { return (features >> static_cast<int>(feature)) & 1; }
   bool is_cuda() const { return kind == TargetKind::cuda; }
+  bool is_hip() const { return kind == TargetKind::hip; }
   bool is_cpu() const { return kind == TargetKind::cpu; }
 };
 
-// Reads "sm_90a", "cpu", "cpu:x86-64-v3", "cpu:x86-64-v4+avx512bf16", "cpu:native". "cpu" and "cpu:native" are resolved
+// Reads "sm_90a", "gfx942", "cpu", "cpu:x86-64-v3", "cpu:x86-64-v4+avx512bf16", "cpu:native". "cpu" and "cpu:native" are resolved
 // here, against the machine that runs this; the result's text names the row and extensions. An unknown target is
 // UNSUPPORTED and the message lists those known.
 Result<Target> parse_target(std::string_view text);

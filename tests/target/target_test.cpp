@@ -30,6 +30,30 @@ TEST(Target, HopperRowHasItsFiguresAndInstructions) {
   EXPECT_FALSE(hopper.has(Feature::tcgen05));
 }
 
+TEST(Target, AmdRowsHaveTheirWavesBanksAndInstructions) {
+  for (const char* text : {"gfx90a", "gfx942", "gfx950"}) {
+    EXPECT_EQ(target(text).warp_size, 64) << text;
+    EXPECT_TRUE(target(text).has(Feature::mfma_bf16)) << text;
+    EXPECT_EQ(target(text).max_registers_per_thread, 512) << text;
+  }
+  for (const char* text : {"gfx1100", "gfx1101", "gfx1102", "gfx1150", "gfx1151", "gfx1200", "gfx1201"}) {
+    EXPECT_EQ(target(text).warp_size, 32) << text;
+    EXPECT_NE(target(text).has(Feature::wmma), target(text).has(Feature::wmma_gfx12)) << text;
+    EXPECT_EQ(target(text).shared_bytes_per_block, 64 * 1024) << text;
+  }
+  EXPECT_TRUE(target("gfx942").is_hip());
+  EXPECT_FALSE(target("sm_90a").is_hip());
+  EXPECT_EQ(target("gfx950").shared_banks, 64);
+  EXPECT_EQ(target("gfx950").shared_bytes_per_block, 160 * 1024);
+  EXPECT_EQ(target("gfx942").shared_banks, 32);
+  EXPECT_FALSE(target("gfx90a").has(Feature::mfma_fp8_fnuz));
+  EXPECT_TRUE(target("gfx942").has(Feature::mfma_fp8_fnuz));
+  EXPECT_FALSE(target("gfx942").has(Feature::mfma_fp8));
+  EXPECT_TRUE(target("gfx90a").has(Feature::flushes_products));
+  EXPECT_TRUE(target("gfx1201").has(Feature::wmma_gfx12));
+  EXPECT_NE(parse_target("gfx941").error().message.find("gfx942"), std::string::npos);
+}
+
 TEST(Target, FeaturesAppearWithTheirGeneration) {
   EXPECT_TRUE(target("sm_75").has(Feature::mma_f16));
   EXPECT_FALSE(target("sm_75").has(Feature::cp_async));
@@ -59,7 +83,7 @@ TEST(Target, NativeResolvesToAnExplicitTextThatParsesToItself) {
 }
 
 TEST(Target, UnknownTextsAreUnsupportedAndNameWhatIsKnown) {
-  for (const char* text : {"", "sm_91", "sm_90b", "cpu:", "cpu:x86-64-v9", "cpu:x86-64-v3+foo", "gfx942", "SM_80",
+  for (const char* text : {"", "sm_91", "sm_90b", "cpu:", "cpu:x86-64-v9", "cpu:x86-64-v3+foo", "gfx941", "gfx942:xnack+", "GFX942", "SM_80",
                            "cpu:x86-64-v3+avx512bf16", "cpu:armv8-a+avxvnni", "cpu:x86-64-v3+", "cpu:x86-64-v3++"}) {
     auto parsed = parse_target(text);
     ASSERT_FALSE(parsed) << text;
