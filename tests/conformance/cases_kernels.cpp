@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 
 #include "conformance/scenario.h"
 #include "tilert/kernels/gemm.hpp"
@@ -66,19 +67,32 @@ void add_operand(Launch& launch, tl::DType dtype, const Matrix& m, int64_t rows,
   launch.input(dtype, m.data).placed({rows, columns}, {m.leading, 1});
 }
 
+// Operands of two types, and what their product is stored as. Those of f64 are summed in it, unless the other one is cast to.
+struct Mixed {
+  tl::DType a, b, c;
+};
+constexpr Mixed kMixed[] = {{tl::e4m3, tl::e5m2, tl::bf16}, {tl::e5m2, tl::e5m2, tl::e5m2}, {tl::e4m3, tl::e4m3, tl::e4m3}, {tl::i8, tl::u8, tl::i32},
+                            {tl::u8, tl::u8, tl::f16},      {tl::bf16, tl::e4m3, tl::bf16}, {tl::i8, tl::f16, tl::f16},     {tl::f32, tl::bf16, tl::f32},
+                            {tl::f16, tl::f16, tl::e4m3},   {tl::bf16, tl::bf16, tl::e5m2}, {tl::f16, tl::f16, tl::bf16},   {tl::f64, tl::f32, tl::f32},
+                            {tl::bf16, tl::f64, tl::bf16},  {tl::f64, tl::i8, tl::f64},     {tl::f64, tl::f64, tl::f64}};
+
 // 80. Every dtype, transposition, path and epilogue; rows of which no tile is full, leading dimensions that are no row's size,
 // rows by which a transposed operand's are aligned; blocks that make several tiles, so that rings go on from one to the next.
 Scenario dense(const Values& v) {
   tl::Product p;
-  p.a = p.b = v.dtype();
-  p.c = v["out"] ? static_cast<tl::DType>(v["out"]) : is_float(p.a) ? p.a : tl::i32;
-  if (is_small(p.c) || (v["epilogue"] && !is_float(p.c))) p.c = p.a == tl::f64 ? tl::f64 : tl::f32;
+  if (const int64_t mixed = v["mixed"]; mixed >= 0) {
+    p.a = kMixed[mixed].a, p.b = kMixed[mixed].b, p.c = kMixed[mixed].c;
+  } else {
+    p.a = p.b = v.dtype();
+    p.c = v["out"] ? static_cast<tl::DType>(v["out"]) : is_float(p.a) ? p.a : tl::i32;
+    if (v["epilogue"] && !is_float(p.c)) p.c = tl::f32;
+  }
   p.trans_a = v["trans"] % 2 == 1, p.trans_b = v["trans"] / 2 == 1, p.tf32 = v["tf32"] == 1;
   p.n = 72, p.k = v["K"];
   const int64_t most = 70;
   if (v["apart"]) p.lda = (p.trans_a ? most : p.k) + v["apart"], p.ldb = (p.trans_b ? p.k : p.n) + v["apart"], p.ldc = p.n + 8;
   const tl::ProductChoice choice = form_of(v["form"]);
-  const bool chained = v["epilogue"] == 1 && p.c != tl::f64, scaled = v["epilogue"] == 2 && p.c != tl::f64;
+  const bool chained = v["epilogue"] == 1, scaled = v["epilogue"] == 2;
   Scenario s;
   s.programs.push_back(chained  ? kernels::try_gemm(p, choice, kernels::chain(kernels::alpha(), kernels::bias(tl::f32), kernels::residual(tl::bf16), kernels::relu()))
                        : scaled ? kernels::try_gemm(p, choice, kernels::chain(kernels::row_scale(), kernels::column_scale(tl::f16), kernels::silu()))
@@ -96,6 +110,8 @@ Scenario dense(const Values& v) {
         values[i * ldc + j] = value, sizes[i * ldc + j] = size;
       }
     std::vector<Want> want = nearly(p.c, values, sizes, static_cast<Real>(p.k));
+    if (is_small(p.c))  // sums are whole and rounded once
+      for (Want& w : want) w = {rounded(p.c, w.value)};
     for (size_t e = 0; e < want.size(); ++e)
       if (static_cast<int64_t>(e) % ldc >= p.n) want[e].untouched = true;
     Launch& launch = s.launch({m});
@@ -269,6 +285,9 @@ void add_kernel_cases(std::vector<Case>& to) {
                 {{"dtype", {id(tl::f32)}}, {"trans", {0, 1, 2, 3}}, {"form", {0, 2, 3, 4}}, {"epilogue", {0, 1}}, {"K", {136, 70}}, {"apart", {0, 8}}, {"out", {0}}, {"tf32", {1}}},
                 dense});
   to.push_back({"80", "dense_products_of_f64", {{"dtype", {id(tl::f64)}}, {"trans", {0, 3}}, {"form", {0}}, {"epilogue", {0}}, {"K", {70}}, {"apart", {0}}, {"out", {0}}, {"tf32", {0}}}, dense});
+  Axis mixed{"mixed", {}};
+  for (int64_t i = 0; i < static_cast<int64_t>(std::size(kMixed)); ++i) mixed.values.push_back(i);
+  to.push_back({"80", "dense_products_of_mixed_types", {mixed, {"trans", {2, 0, 1, 3}}, {"form", {0, 1, 2, 4}}, {"epilogue", {0, 1}}, {"K", {136, 70}}, {"apart", {0, 3}}}, dense});
   to.push_back({"80", "dense_products_of_fp8", {dtypes({tl::e4m3, tl::e5m2}), {"trans", {2}}, {"form", {0, 2}}, {"epilogue", {0}}, {"K", {136}}, {"apart", {0}}, {"out", {id(tl::f32)}}, {"tf32", {0}}}, dense});
   to.push_back({"81", "products_of_groups",
                 {{"masked", {0, 1}}, dtypes({tl::bf16, tl::f32}), {"trans_b", {1, 0}}, forms, {"N", {64, 40}}, {"scaled", {0, 1}}}, grouped});

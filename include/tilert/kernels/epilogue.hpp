@@ -2,7 +2,7 @@
 //
 // An epilogue is anything that can be called with (value, row, column) and returns the new value. One that needs parameters
 // has besides a member declare(Builder &, rows, columns), called once, after A, B and C were declared. The value is f32 (f64 of
-// f64 products), whatever the result's type is. chain(a, b, c) applies one after the other. One that can be called with (value,
+// f64 products), whatever the result's type is; parameters of other types are cast to it. chain(a, b, c) applies one after the other. One that can be called with (value,
 // row, column, group) is called so in products of groups; in others the group is 0.
 #ifndef TILERT_KERNELS_EPILOGUE_HPP_
 #define TILERT_KERNELS_EPILOGUE_HPP_
@@ -15,6 +15,13 @@
 
 namespace tl::kernels {
 
+namespace detail {
+// A parameter's element in the type of the value that it meets.
+inline Expr as_type_of(const Expr& value, const Expr& element) {
+  return value.builder() ? cast(DType{tilert_builder_dtype_of(value.builder(), value.in(value.builder()))}, element) : element;
+}
+}  // namespace detail
+
 // The product as it is.
 struct Plain {
   Expr operator()(const Expr& value, const Index&, const Index&) const { return value; }
@@ -24,7 +31,7 @@ struct Plain {
 struct Alpha {
   Expr factor;
   void declare(Builder& b, const Expr&, const Expr&) { factor = b.scalar("alpha", f32); }
-  Expr operator()(const Expr& value, const Index&, const Index&) const { return value * factor; }
+  Expr operator()(const Expr& value, const Index&, const Index&) const { return value * detail::as_type_of(value, factor); }
 };
 inline Alpha alpha() { return {}; }
 
@@ -41,7 +48,7 @@ struct Operand {
   }
   Expr operator()(const Expr& value, const Index& row, const Index& column) const {
     const Expr element = along == Along::both ? Expr(values(row, column)) : along == Along::row ? Expr(values(row)) : Expr(values(column));
-    const Expr other = dtype == f32 ? element : cast(f32, element);
+    const Expr other = detail::as_type_of(value, element);
     return multiply ? value * other : value + other;
   }
 };
@@ -58,8 +65,7 @@ struct GroupBias {
   Tile values{};
   void declare(Builder& b, const Expr&, const Expr& columns) { values = b.input(name, dtype, {groups, columns}); }
   Expr operator()(const Expr& value, const Index&, const Index& column, const Index& group) const {
-    const Expr element = values(group, column);
-    return value + (dtype == f32 ? element : cast(f32, element));
+    return value + detail::as_type_of(value, values(group, column));
   }
 };
 inline GroupBias group_bias(DType dtype, int64_t groups, const char* name = "group_bias") { return {dtype, groups, name}; }

@@ -39,10 +39,11 @@ inline bool is_integer(DType d) {
   return v >= TILERT_INT4 && v <= TILERT_UINT64;
 }
 
-// In which the products are summed, and in which the epilogue works.
+// In which the products are summed, and in which the epilogue works. Operands of f64 beside wider floats than 8 bits are cast to these.
 inline DType sum_type(const Product& p) {
   if (p.accumulator != DType{}) return p.accumulator;
-  if (p.a == f64 || p.b == f64) return f64;
+  const auto narrows = [](DType d) { return d == f32 || d == f16 || d == bf16; };
+  if ((p.a == f64 || p.b == f64) && !narrows(p.a) && !narrows(p.b)) return f64;
   return is_integer(p.a) && is_integer(p.b) ? i32 : f32;
 }
 template <class E>
