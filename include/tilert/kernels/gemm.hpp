@@ -30,6 +30,7 @@ namespace tl::kernels {
 template <class E = Plain>
 Result<Program> try_gemm(const Product& p, const ProductChoice& c, E epilogue = {}) {
   if (c.path == TILERT_PATH_VECTOR) return try_gemv(p, c, std::move(epilogue));
+  if (const Status ok = detail::check("gemm", p, c); !ok) return ok.error();
   Builder b("gemm");
   const Expr M = detail::size(b, "M", p.m), N = detail::size(b, "N", p.n), K = detail::size(b, "K", p.k);
   const Tile A = p.trans_a ? b.input("A", p.a, {K, M}, detail::rows_apart(p.lda)) : b.input("A", p.a, {M, K}, detail::rows_apart(p.lda));

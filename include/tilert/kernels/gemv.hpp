@@ -17,6 +17,7 @@ Result<Program> try_gemv(const Product& p, const ProductChoice& c, E epilogue = 
   if (p.trans_a || !p.trans_b || detail::sum_type(p) != f32)
     return Error(TILERT_UNSUPPORTED, std::string("gemv: rows of both operands run along K, and sums are f32: use try_gemm for others"));
   if (p.fixed_order) return Error(TILERT_UNSUPPORTED, std::string("gemv: its order of sums is not that of products of tiles: take another candidate"));
+  if (const Status ok = detail::check("gemv", p, c); !ok) return ok.error();
   Builder b("gemv");
   const Expr M = detail::size(b, "M", p.m), N = detail::size(b, "N", p.n), K = detail::size(b, "K", p.k);
   const Tile A = b.input("A", p.a, {M, K}, detail::rows_apart(p.lda)), B = b.input("B", p.b, {N, K}, detail::rows_apart(p.ldb));

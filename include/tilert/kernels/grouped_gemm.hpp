@@ -15,9 +15,11 @@ namespace tl::kernels {
 // them, none above rows. Rows beyond the count keep their bytes in C.
 enum class GroupForm { contiguous, masked };
 
-// The most tiles of rows that groups of so many rows can have in all: the first size of the parameter "tiles".
+// The most tiles of rows that groups of so many rows (contiguous: of all; masked: of each) can have in all: the first size of the
+// parameter "tiles". 0 for a choice without rows, which no program takes.
 inline int64_t grouped_tiles(GroupForm form, int64_t groups, int64_t rows, const ProductChoice& c) {
   const int64_t m = c.tile_m;
+  if (m == 0) return 0;
   return form == GroupForm::masked ? groups * ((rows + m - 1) / m) : rows / m + (rows < groups ? rows : groups);
 }
 
@@ -79,6 +81,7 @@ Result<Program> try_grouped_gemm(const Product& p, const ProductChoice& c, Group
     return Error(TILERT_UNSUPPORTED, std::string("grouped_gemm: A is row-major and all tensors are contiguous: copy, or call try_gemm for each group"));
   if (groups < 1 || groups > 1024) return Error(TILERT_INVALID_ARGUMENT, "grouped_gemm: " + std::to_string(groups) + " groups: give 1 to 1024");
   if (c.path == TILERT_PATH_VECTOR) return Error(TILERT_INVALID_ARGUMENT, std::string("grouped_gemm: the choice is one of tiles: take one of another path"));
+  if (const Status ok = detail::check("grouped_gemm", p, c); !ok) return ok.error();
   Builder b("grouped_gemm");
   const Expr M = detail::size(b, "M", p.m), N = detail::size(b, "N", p.n), K = detail::size(b, "K", p.k), T = b.dim("T");
   const bool masked = form == GroupForm::masked;

@@ -96,6 +96,9 @@ inline GemmPlan cut(const std::vector<PricedChoice>& choices) {
 
 template <class Takes>
 Result<GemmPlan> plan(const Product& p, const Machine& machine, uint64_t epilogue_bytes_of_row, Takes takes) {
+  if (p.n <= 0 || p.k <= 0)
+    return Error(TILERT_INVALID_ARGUMENT, "a plan is for products whose n and k are given, and these are " + std::to_string(p.n) + " and " + std::to_string(p.k) +
+                                              ": give usual ones where they are dims of the programs");
   std::vector<std::vector<ProductChoice>> lists;
   for (const int64_t m : kPricedRows) {
     Product one = p;
@@ -105,7 +108,7 @@ Result<GemmPlan> plan(const Product& p, const Machine& machine, uint64_t epilogu
     if (!list) return list.error();
     list->erase(std::remove_if(list->begin(), list->end(), [&](const ProductChoice& c) { return !takes(c); }), list->end());
     if (list->size() > kMostCandidates) list->resize(kMostCandidates);
-    if (list->empty()) return Error(TILERT_UNSUPPORTED, std::string("no candidate for this product"));
+    if (list->empty()) return no_candidate(machine);
     lists.push_back(std::move(*list));
   }
   return cut(price(lists));

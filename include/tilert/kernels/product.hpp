@@ -2,9 +2,11 @@
 #ifndef TILERT_KERNELS_PRODUCT_HPP_
 #define TILERT_KERNELS_PRODUCT_HPP_
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "tilert/kernels/epilogue.hpp"
 
@@ -12,6 +14,11 @@ namespace tl::kernels {
 
 namespace detail {
 inline bool is_cpu(const Machine& machine) { return machine.target.compare(0, 3, "cpu") == 0; }
+inline Error no_candidate(const Machine& machine) {
+  return Error(TILERT_UNSUPPORTED, "no tile of this product fits a block's shared memory on " + machine.target +
+                                       (machine.device_class.struct_size ? ", of which its device class has " + std::to_string(machine.device_class.shared_bytes) + " bytes" : std::string()) +
+                                       ": give the class of a device, or a choice of your own");
+}
 }  // namespace detail
 
 // The choice for a product on a machine: the cost model's first, for CPUs a tile that serves them all.
@@ -28,7 +35,7 @@ inline Result<ProductChoice> choose(const Product& product, const Machine& machi
   }
   auto best = recommend_product(product, machine, 1);
   if (!best) return best.error();
-  if (best->empty()) return Error(TILERT_UNSUPPORTED, std::string("no candidate for this product"));
+  if (best->empty()) return detail::no_candidate(machine);
   return (*best)[0];
 }
 
@@ -51,6 +58,33 @@ DType work_type(const Product& p) {
   const DType sum = sum_type(p);
   if (sum == f32 || sum == f64) return sum;
   return is_integer(sum) && is_integer(p.c) && std::is_same<E, Plain>::value ? sum : f32;
+}
+
+// What no program of a product takes, whose first operand's rows have `row_a` elements as they are stored, the second one's `row_b` (0:
+// a dim); success where all is well. A leading dimension below a row would make rows overlap.
+inline Status check(const char* who, const Product& p, const ProductChoice& c, int64_t row_a, int64_t row_b) {
+  constexpr int64_t kMostExtent = int64_t{1} << 40;
+  constexpr uint32_t kMostTile = 1u << 16;
+  const auto wrong = [&](const std::string& text) { return Error(TILERT_INVALID_ARGUMENT, who + (": " + text)); };
+  const auto number = [](int64_t v) { return std::to_string(v); };
+  for (const auto& [name, value] : {std::pair<const char*, int64_t>("m", p.m), {"n", p.n}, {"k", p.k}})
+    if (value < 0 || value > kMostExtent) return wrong(name + (" is " + number(value)) + ": give 1 to 2^40, or 0 for a dim");
+  struct Leading {
+    const char* name;
+    int64_t given, row;
+  };
+  for (const Leading& l : {Leading{"lda", p.lda, row_a}, Leading{"ldb", p.ldb, row_b}, Leading{"ldc", p.ldc, p.n}})
+    if (l.given < 0 || l.given > kMostExtent || (l.given != 0 && l.given < l.row))
+      return wrong(l.name + (" is " + number(l.given)) + ": give a row's elements or more, here " + number(std::max<int64_t>(l.row, 1)) + " to 2^40, or 0 for rows side by side");
+  if (c.path < TILERT_PATH_WARPGROUP || c.path > TILERT_PATH_VECTOR) return wrong("the choice's path is " + number(c.path) + ": take a choice of recommend_product");
+  for (const uint32_t extent : {c.tile_m, c.tile_n, c.tile_k})
+    if (extent == 0 || extent > kMostTile)
+      return wrong("the choice's tile is " + number(c.tile_m) + " x " + number(c.tile_n) + " x " + number(c.tile_k) + ": take a choice of recommend_product");
+  if (c.stages == 0 || c.stages > 16) return wrong("the choice's stages are " + number(c.stages) + ": give 1 to 16, or take a choice of recommend_product");
+  return Done{};
+}
+inline Status check(const char* who, const Product& p, const ProductChoice& c) {
+  return check(who, p, c, p.trans_a ? p.m : p.k, p.trans_b ? p.k : p.n);
 }
 
 // A size of a product: constant where it is given, else a dim.

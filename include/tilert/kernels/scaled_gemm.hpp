@@ -22,6 +22,7 @@ Result<Program> try_scaled_gemm(const Product& p, ProductChoice c, E epilogue = 
   if (detail::sum_type(p) != f32) return Error(TILERT_UNSUPPORTED, std::string("scaled_gemm: partial sums are f32: use try_gemm and an epilogue"));
   if (c.path == TILERT_PATH_VECTOR || c.swapped())
     return Error(TILERT_INVALID_ARGUMENT, std::string("scaled_gemm: the choice is not swapped and one of tiles: take another candidate"));
+  if (const Status ok = detail::check("scaled_gemm", p, c); !ok) return ok.error();
   // As many bytes in flight as the choice has; of several narrower slots for one of its own, one makes room for the scales.
   const uint32_t slots = static_cast<uint32_t>(c.stages * c.tile_k / kScaleBlock);
   if (c.tile_k != kScaleBlock) c.stages = std::clamp<uint32_t>(c.tile_k > kScaleBlock ? slots - 1 : slots, 2, 16);

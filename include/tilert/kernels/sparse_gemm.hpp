@@ -16,10 +16,11 @@ inline constexpr int64_t sparse_words(int64_t k) { return (k + kSparseWord - 1) 
 
 // Of a dense matrix of `rows` rows, `stride` elements apart, of k elements each (a multiple of 4), of which at most two of each four
 // are not T{}: those two in order, kept [rows, k / 2], and where they stand, places [rows, sparse_words(k)]. With `halves`, as tf32
-// products need it: at most one of each two. False, with nothing more written, at the first four that have too many; 16-bit floats
-// may come as uint16_t, where a negative zero counts as a value.
+// products need it: at most one of each two. False, with nothing more written, at the first four that have too many, and for a k that
+// is no multiple of 4; 16-bit floats may come as uint16_t, where a negative zero counts as a value.
 template <class T>
 bool compress_sparse(const T* dense, int64_t rows, int64_t k, int64_t stride, T* kept, uint16_t* places, bool halves = false) {
+  if (k < 0 || k % 4 != 0) return false;
   for (int64_t i = 0; i < rows; ++i) {
     uint16_t* const words = places + i * sparse_words(k);
     for (int64_t w = 0; w < sparse_words(k); ++w) words[w] = 0;
@@ -49,6 +50,7 @@ Result<Program> try_sparse_gemm(const Product& p, ProductChoice c, E epilogue = 
   if (p.trans_a || !p.trans_b) return Error(TILERT_UNSUPPORTED, std::string("sparse_gemm: rows of both operands run along K: set trans_b, keep A as it is"));
   if (p.k <= 0 || p.k % 4 != 0) return Error(TILERT_INVALID_ARGUMENT, std::string("sparse_gemm: k is given, and a multiple of 4"));
   if (c.path == TILERT_PATH_VECTOR) return Error(TILERT_INVALID_ARGUMENT, std::string("sparse_gemm: the choice is one of tiles: take another candidate"));
+  if (const Status ok = detail::check("sparse_gemm", p, c, p.k, p.k / 2); !ok) return ok.error();
   if (p.fixed_order && p.k % 128 != 0) c.path = TILERT_PATH_WARP;  // no row of places starts on 16 bytes: it would come to that
   const int64_t unit = c.path == TILERT_PATH_WARPGROUP ? 128 : kSparseWord, depth = (c.tile_k + unit - 1) / unit * unit;
   c.stages = static_cast<uint32_t>(c.stages * c.tile_k / depth);
