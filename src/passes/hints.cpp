@@ -67,10 +67,21 @@ bool rounds_across_threads(const Program& program, const Kernel& kernel) {
   return found;
 }
 
-// A fixed order is the one that is recommended: hints that could change it are not followed.
+bool multiplies_floats(const Program& program, const Kernel& kernel) {
+  bool found = false;
+  for_each_stmt(kernel.body, [&](const Stmt& s) {
+    const auto* gemm = std::get_if<Gemm>(&s.node);
+    found |= gemm && dtype_is_float(program.buffer(gemm->c.buffer).dtype);
+  });
+  return found;
+}
+
+// A fixed order is the one that is recommended: hints that could change it are not followed. Whole numbers have one sum.
 void keep_order(const Program& program, Kernel& kernel) {
-  const bool rounds = rounds_across_threads(program, kernel);
-  std::erase_if(kernel.hints.all, [&](const Hint& h) { return h.kind == HintKind::consumers || (h.kind == HintKind::threads && rounds); });
+  const bool rounds = rounds_across_threads(program, kernel), products = multiplies_floats(program, kernel);
+  std::erase_if(kernel.hints.all, [&](const Hint& h) {
+    return (h.kind == HintKind::threads && rounds) || (h.kind == HintKind::consumers && (rounds || products));
+  });
 }
 
 // ---- why not: empty where the hint was taken ----
@@ -176,7 +187,7 @@ std::string why_not_on_gpu(const HintOutcome& h, const KernelPlan& plan, const K
     case HintKind::consumers:
       if (!plan.roles.on) return "the kernel has no roles: " + plan.roles.reason;
       if (plan.roles.consumers == h.asked) return "";
-      return kernel.fixed_order ? fmt::format("its order of sums is fixed, that of {} warpgroups", plan.roles.consumers) : fmt::format("its tile is one of {} warpgroups", plan.roles.consumers);
+      return kernel.fixed_order && !hint_of(kernel, HintKind::consumers) ? fmt::format("its order of sums is fixed, that of {} warpgroups", plan.roles.consumers) : fmt::format("its tile is one of {} warpgroups", plan.roles.consumers);
     case HintKind::cluster: return h.asked == 1 ? "" : plan.not_clustered;
     case HintKind::pdl: return h.asked == 0 ? "" : plan.not_dependent;
     case HintKind::split_k: return h.asked == 1 ? "" : plan.not_split;
