@@ -13,16 +13,17 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string header() {
-  std::ifstream file(TILERT_SOURCE_DIR "/include/tilert.h");
+std::string text_of(const char* file) {
+  std::ifstream in(std::string(TILERT_SOURCE_DIR "/") + file);
   std::stringstream text;
-  text << file.rdbuf();
+  text << in.rdbuf();
   return text.str();
 }
+std::string header() { return text_of("include/tilert.h"); }
 
-std::set<std::string> quoted_words(const std::string& text) {
+std::set<std::string> quoted_words(const std::string& text, const char* words = "\"([^\"]+)\"") {
   std::set<std::string> out;
-  static const std::regex word("\"([^\"]+)\"");
+  const std::regex word(words);
   for (std::sregex_iterator it(text.begin(), text.end(), word), end; it != end; ++it) out.insert((*it)[1]);
   return out;
 }
@@ -53,6 +54,18 @@ TEST(Header, ItsExamplesOfFeaturesAreFeatures) {
   EXPECT_GE(names.size(), 3u);
   for (const std::string& name : names) EXPECT_NE(tilert_feature(name.c_str(), nullptr), TILERT_INVALID_ARGUMENT) << name;
   EXPECT_EQ(tilert_feature("no such thing", nullptr), TILERT_INVALID_ARGUMENT);
+}
+
+// The page of the language ends with what this version refuses: all of it, and nothing that it does.
+TEST(Header, WhatTheLanguagesPageCallsMissingIsWhatIsRefused) {
+  const std::string page = text_of("docs/language.md");
+  const size_t at = page.find("## Not in this version");
+  ASSERT_NE(at, std::string::npos);
+  std::set<std::string> said = quoted_words(page.substr(at), "`([a-z_0-9]+)`");
+  const std::set<std::string> refused = quoted_words(text_of("src/builder/refusals.def"), "\nTILERT_REFUSAL\\(([a-z_0-9]+),");
+  EXPECT_EQ(said, refused);
+  for (const std::string& name : refused) EXPECT_EQ(tilert_feature(name.c_str(), nullptr), TILERT_UNSUPPORTED) << name;
+  for (const char* done : {"barrier", "explicit_instructions", "roles", "cluster"}) EXPECT_EQ(tilert_feature(done, nullptr), TILERT_OK) << done;
 }
 
 TEST(Header, ARecordOfALaunchWhichItDescribesIsAFeature) {
