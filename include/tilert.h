@@ -1335,11 +1335,11 @@ TILERT_API tilert_status tilert_trim(tilert_device* device, uint32_t* unloaded, 
 typedef struct tilert_product {
   uint32_t struct_size;
   uint32_t flags; /* TILERT_PRODUCT_* */
-  int64_t m, n, k;
+  int64_t m, n, k;          /* 0 to 2^40, matrices of at most 2^50 elements */
   tilert_dtype a, b, c;     /* elements of the operands and of the result */
   tilert_dtype accumulator; /* in which products are summed; 0: f32 of floats (f64 of f64), int32 of integers */
-  int64_t lda, ldb, ldc;    /* from row to row as they are stored, in elements; 0: contiguous */
-  uint64_t epilogue_bytes;  /* read beside A and B to make all of C: a residual, a bias */
+  int64_t lda, ldb, ldc;    /* from row to row as they are stored, in elements, a row's or more; 0: contiguous */
+  uint64_t epilogue_bytes;  /* read beside A and B to make all of C: a residual, a bias; at most 2^60 */
   const char* target;       /* "sm_90a", ...; NULL: "sm_90a" */
   const tilert_device_class* device_class; /* NULL: the target's default */
 } tilert_product;
@@ -1382,7 +1382,7 @@ typedef struct tilert_product_choice {
   uint32_t flags;                  /* TILERT_CHOICE_* */
   tilert_bound bound;
   uint32_t shared_bytes; /* of a block */
-  uint64_t predicted;    /* ns, of a launch whose operands are in device memory */
+  uint64_t predicted;    /* ns, of a launch whose operands are in device memory; at most 2^63 */
 } tilert_product_choice;
 enum {
   TILERT_CHOICE_SWAPPED = 1,   /* rows of B's side (weights) are the rows of the instruction: tiles hold C transposed */

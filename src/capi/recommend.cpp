@@ -11,7 +11,7 @@ namespace {
 constexpr uint32_t kProductFlags = TILERT_PRODUCT_TRANS_A | TILERT_PRODUCT_TRANS_B | TILERT_PRODUCT_TF32 | TILERT_PRODUCT_FIXED_ORDER;
 
 Result<tune::Product> product_of(const tilert_product& in) {
-  if (in.flags & ~kProductFlags) return make_error(Code::kInvalidArgument, "unknown flags {:#x}", in.flags);
+  if (in.flags & ~kProductFlags) return make_error(Code::kInvalidArgument, "unknown flags {:#x}: give those of TILERT_PRODUCT_*", in.flags & ~kProductFlags);
   const auto dtype = [](tilert_dtype d) { return d < 0 || d > 255 ? static_cast<DType>(255) : static_cast<DType>(d); };
   tune::Product out;
   out.m = in.m, out.n = in.n, out.k = in.k;
@@ -21,7 +21,7 @@ Result<tune::Product> product_of(const tilert_product& in) {
   out.tf32 = in.flags & TILERT_PRODUCT_TF32;
   out.fixed_order = in.flags & TILERT_PRODUCT_FIXED_ORDER;
   out.lda = in.lda, out.ldb = in.ldb, out.ldc = in.ldc;
-  if (in.epilogue_bytes > uint64_t{1} << 60) return make_error(Code::kInvalidArgument, "epilogue_bytes is {}", in.epilogue_bytes);
+  if (in.epilogue_bytes > uint64_t{1} << 60) return make_error(Code::kInvalidArgument, "epilogue_bytes is {}: give 0 to 2^60", in.epilogue_bytes);
   out.epilogue_bytes = static_cast<int64_t>(in.epilogue_bytes);
   return out;
 }
@@ -31,7 +31,8 @@ Result<DeviceClass> class_of(const tilert_product& in, const Target& target) {
   tilert_device_class c;
   TILERT_TRY(capi::take(in.device_class, c, "tilert_device_class"));
   if (c.multiprocessors == 0 || c.shared_bytes == 0 || c.shared_bytes > uint64_t{1} << 40 || c.l2_bytes > uint64_t{1} << 40)
-    return make_error(Code::kInvalidArgument, "a device class of {} multiprocessors and {} bytes of shared memory", c.multiprocessors, c.shared_bytes);
+    return make_error(Code::kInvalidArgument, "a device class of {} multiprocessors, {} bytes of shared memory and {} of L2: give one or more of the first two and at most 2^40 bytes, as tilert_device_info has them",
+                      c.multiprocessors, c.shared_bytes, c.l2_bytes);
   return DeviceClass{c.multiprocessors, static_cast<int64_t>(c.shared_bytes), static_cast<int64_t>(c.l2_bytes)};
 }
 
@@ -48,7 +49,7 @@ tilert_product_choice choice_of(const tune::Product& product, const tune::Choice
   out.flags = (c.swapped ? uint32_t{TILERT_CHOICE_SWAPPED} : 0) | (c.persistent ? uint32_t{TILERT_CHOICE_PERSISTENT} : 0);
   out.bound = static_cast<tilert_bound>(c.bound);
   out.shared_bytes = static_cast<uint32_t>(tune::shared_bytes(product, c));
-  out.predicted = static_cast<uint64_t>(c.nanoseconds);
+  out.predicted = static_cast<uint64_t>(std::min(c.nanoseconds, 0x1p63));
   return out;
 }
 

@@ -13,9 +13,24 @@ namespace tilert::tune {
 namespace {
 
 constexpr int64_t kMostExtent = int64_t{1} << 40;
+constexpr int kMostElements = 50;  // of a matrix, as a power of 2: more is on no device, and times stay numbers
 
 auto fields(const Choice& c) {
   return std::tuple(c.path, c.swapped, c.tile_m, c.tile_n, c.tile_k, c.consumers, c.threads, c.stages, c.cluster, c.split_k, c.raster, c.persistent);
+}
+
+// The types of sums of these operands: those of fragments that the language takes for them.
+std::vector<DType> sums(const Product& p) {
+  std::vector<DType> out;
+  for (const DType sum : {DType::f32, DType::f64, DType::int32, DType::int64})
+    if (ir::gemm_takes(operand_type(p), sum)) out.push_back(sum);
+  return out;
+}
+
+std::string advice(const std::vector<DType>& sums) {
+  std::string list;
+  for (const DType sum : sums) list += fmt::format("{}{}", list.empty() ? "give " : " or ", dtype_text(sum));
+  return list.empty() ? "give operands that are computed with, or cast" : list;
 }
 
 Status check(const Product& p) {
@@ -28,12 +43,15 @@ Status check(const Product& p) {
     return make_error(Code::kInvalidArgument, "the dtype of the sum is {}: give that of a number, or 0", static_cast<int>(p.sum));
   if (p.tf32 && (p.a != DType::f32 || p.b != DType::f32))
     return make_error(Code::kInvalidArgument, "tf32 is a mode of f32 operands, and these are {} and {}", dtype_text(p.a), dtype_text(p.b));
-  if (!ir::gemm_takes(operand_type(p), sum_type(p)))
-    return make_error(Code::kInvalidArgument, "products of {} and {} are not summed in {}", dtype_text(p.a), dtype_text(p.b), dtype_text(sum_type(p)));
-  const auto leads = [](int64_t given, int64_t row) { return given == 0 || given >= row; };
+  const std::vector<DType> known = sums(p);
+  if (std::find(known.begin(), known.end(), sum_type(p)) == known.end())
+    return make_error(Code::kInvalidArgument, "products of {} and {} are not summed in {}: {}", dtype_text(p.a), dtype_text(p.b), dtype_text(sum_type(p)), advice(known));
+  for (const auto& [rows, columns, name] : {std::tuple(p.m, p.k, "A"), std::tuple(p.k, p.n, "B"), std::tuple(p.m, p.n, "C")})
+    if (rows > 0 && columns > (int64_t{1} << kMostElements) / rows)
+      return make_error(Code::kInvalidArgument, "{} has {} x {} elements: give matrices of at most 2^{}", name, rows, columns, kMostElements);
+  const auto leads = [](int64_t given, int64_t row) { return given == 0 || (given >= row && given <= kMostExtent); };
   if (!leads(p.lda, p.trans_a ? p.m : p.k) || !leads(p.ldb, p.trans_b ? p.k : p.n) || !leads(p.ldc, p.n))
-    return make_error(Code::kInvalidArgument, "a leading dimension is shorter than its row: lda {}, ldb {}, ldc {}", p.lda, p.ldb, p.ldc);
-  if (p.epilogue_bytes < 0) return make_error(Code::kInvalidArgument, "epilogue_bytes is {}", p.epilogue_bytes);
+    return make_error(Code::kInvalidArgument, "a leading dimension is shorter than its row, or above 2^40: lda {}, ldb {}, ldc {}; give 0 for rows side by side", p.lda, p.ldb, p.ldc);
   return {};
 }
 

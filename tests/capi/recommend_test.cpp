@@ -50,6 +50,17 @@ TEST(Recommend, ASmallerDeviceTakesLonger) {
   EXPECT_GT(tl::recommend_product(served(4096), half).value()[0].predicted, tl::recommend_product(served(4096)).value()[0].predicted);
 }
 
+TEST(Recommend, TimesThatNoCounterHoldsAreTheMost) {
+  tl::Machine one;
+  one.device_class = {sizeof one.device_class, 1, 227 << 10, 1 << 20};
+  tl::Product p;
+  p.m = p.n = p.k = int64_t{1} << 25;
+  p.a = p.b = p.c = tl::f64;
+  const auto all = tl::recommend_product(p, one, 1000000).value();
+  for (size_t i = 1; i < all.size(); ++i) EXPECT_LE(all[i - 1].predicted, all[i].predicted);
+  EXPECT_EQ(all.back().predicted, uint64_t{1} << 63);
+}
+
 TEST(Recommend, ElementsAreAsLargeAsTheFirstSays) {
   const tilert_product p = served(256).raw({});
   struct Longer {

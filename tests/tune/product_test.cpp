@@ -228,7 +228,36 @@ TEST(Product, QuestionsWithoutAnAnswerSayWhatIsWrong) {
   p = served(16, 16, 16);
   p.sum = DType::f64;
   EXPECT_THAT(message(p, gpu), testing::HasSubstr("summed in f64"));
+  EXPECT_THAT(message(p, gpu), testing::HasSubstr("give f32"));
+  p.sum = DType::bf16;  // instructions have such sums, fragments do not
+  EXPECT_THAT(message(p, gpu), testing::HasSubstr("summed in bf16"));
   EXPECT_THAT(message(served(16, 16, 16), target_of("cpu")), testing::HasSubstr("no cost model"));
+}
+
+// What is on no device has no time; what could be has one, however large.
+TEST(Product, SizesBeyondEveryDeviceAreRefusedAndOthersHaveTimes) {
+  constexpr int64_t kMost = int64_t{1} << 40, kLong = int64_t{1} << 25;
+  for (const char* gpu : kGpus) {
+    const Target target = target_of(gpu);
+    DeviceClass any = target.device_class;
+    any.sms = int64_t{1} << 32, any.l2_bytes = 0;
+    for (const DeviceClass& device : {target.device_class, any}) {
+      for (const Product& p : {served(kMost, kMost, kMost), served(kMost, kMost, 1), served(1, kMost, kMost)}) {
+        const auto all = recommend(p, target, device);
+        ASSERT_FALSE(all) << gpu;
+        EXPECT_THAT(all.error().message, testing::HasSubstr("at most 2^50"));
+      }
+      Product wide = served(kLong, kLong, kLong);
+      wide.lda = wide.ldb = wide.ldc = kMost, wide.epilogue_bytes = int64_t{1} << 60;
+      for (const Product& p : {wide, served(kMost, 1, 1024), served(1, kMost, 1024), served(1, 1, kMost)}) {
+        const auto all = recommend(p, target, device);
+        ASSERT_TRUE(all) << gpu;
+        for (const Choice& c : *all) ASSERT_TRUE(c.nanoseconds > 0 && c.nanoseconds < 1e25) << gpu << " " << c.nanoseconds;
+      }
+      wide.lda = kMost + 1;
+      EXPECT_FALSE(recommend(wide, target, device)) << gpu;
+    }
+  }
 }
 
 TEST(Product, ClustersAreListedWhereTilesPairUpAndShareColumns) {
