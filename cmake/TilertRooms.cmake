@@ -21,9 +21,10 @@ function(tilert_room name)
   set_property(GLOBAL PROPERTY TILERT_ROOM_${name}_DEPENDS "${arg_DEPENDS}")
 endfunction()
 
-# tilert_embed_device_files(room dir): each file of dir becomes a string in generated/device_files.h.
-function(tilert_embed_device_files room dir)
-  file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${dir}/*)
+# tilert_embed_device_files(room dirs...): each file of the dirs becomes a string in generated/device_files.h.
+function(tilert_embed_device_files room)
+  list(TRANSFORM ARGN REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/\\1/*" OUTPUT_VARIABLE patterns)
+  file(GLOB files CONFIGURE_DEPENDS ${patterns})
   set(out ${PROJECT_BINARY_DIR}/generated/device_files.h)
   add_custom_command(OUTPUT ${out}
     COMMAND ${CMAKE_COMMAND} -DOUT=${out} "-DFILES=${files}" -P ${PROJECT_SOURCE_DIR}/cmake/EmbedFiles.cmake

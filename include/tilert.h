@@ -349,7 +349,7 @@ typedef struct tilert_header {
 typedef struct tilert_source_kernel {
   uint32_t struct_size;
   uint32_t grid_rank;   /* 1 to 3 */
-  const char* language; /* "cuda": CUDA C++ through NVRTC; "llvm": LLVM IR text through the plugin */
+  const char* language; /* "cuda": CUDA C++ through NVRTC; "hip": HIP C++; "llvm": LLVM IR text through the plugin */
   const char* text;
   const char* entry;            /* symbol; or a C++ name expression (cuda) */
   const tilert_header* headers; /* virtual headers: the only files that an #include may name */
@@ -1025,7 +1025,7 @@ TILERT_API tilert_status tilert_builder_end_role(tilert_builder* builder) TILERT
 TILERT_API tilert_status tilert_builder_end_roles(tilert_builder* builder) TILERT_NOEXCEPT;
 
 /* Source text of one language in the middle of a kernel, with $0, $1, ... for its operands in order: first `places` (one
- * element of a tensor or a shared tile each, or a whole var), then `values`; $$ is a dollar. "cuda": statements of C++, run by
+ * element of a tensor or a shared tile each, or a whole var), then `values`; $$ is a dollar. "cuda" and "hip": statements of C++, run by
  * every thread of the block, in which a place is an lvalue of its type (16-bit types as tl_f16 and tl_bf16) and a value an
  * expression; accesses to places are ordered with the operations around it, among its own threads the text orders them.
  * "llvm": instructions of LLVM 19, run once a block, in which a place is a ptr and a value a constant or register of its
@@ -1034,7 +1034,7 @@ TILERT_API tilert_status tilert_builder_end_roles(tilert_builder* builder) TILER
 typedef struct tilert_inline_source {
   uint32_t struct_size;
   uint32_t place_count;
-  const char* language; /* "cuda" or "llvm" */
+  const char* language; /* "cuda", "hip" or "llvm" */
   const char* text;
   const tilert_region* places;
   const tilert_expr* values;
@@ -1048,8 +1048,8 @@ TILERT_API tilert_status tilert_builder_inline_source(tilert_builder* builder,
  * kernels or inside one; the same declaration again gives the same function, another of the same name is an error. `texts` has
  * one text for each language of the targets that the program is compiled for: definitions alone, of `name` and of whatever it
  * needs. What a text defines is its own: two functions' texts do not meet, nor do they meet ours, and a module has each once.
- * "cuda": C++ with __device__ functions, which sees the primitives and types of device/cuda (tl_f16, tl_bf16, ...) and names no
- * file. "llvm": definitions of functions, constants and types in LLVM IR, and declarations of intrinsics, without targets,
+ * "cuda" and "hip": C++ with __device__ functions, which sees the primitives and types of device/ (tl_f16, tl_bf16, ...) and names
+ * no file. "llvm": definitions of functions, constants and types in LLVM IR, and declarations of intrinsics, without targets,
  * attribute groups and metadata; its signature must be the declared one. Compiling for a target without a text is
  * TILERT_UNSUPPORTED and names the function.
  *
@@ -1412,7 +1412,7 @@ typedef struct tilert_kernel_options {
   uint32_t struct_size;
   uint32_t dim_count;
   const tilert_dim_binding* dims;
-  const char* target; /* "sm_80", "sm_90a", "cpu", "cpu:x86-64-v3", ...; NULL: of the device prepared for */
+  const char* target; /* "sm_80", "sm_90a", "gfx942", "cpu", "cpu:x86-64-v3", ...; NULL: of the device prepared for */
   const tilert_device_class* device_class; /* NULL: the target's default */
   uint32_t flags;                          /* TILERT_KERNEL_* */
   uint32_t reserved;

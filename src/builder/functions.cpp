@@ -47,8 +47,8 @@ Result<ir::DeviceFunction> function_of(const tilert_device_function& given) {
   for (uint32_t i = 0; i < given.text_count; ++i) {
     const std::string what = fmt::format("function '{}': text {}", out.name, i);
     TILERT_ASSIGN(std::string language, short_text(given.texts[i].language, 16, what + "'s language"));
-    if (language != "cuda" && language != "llvm")
-      return make_error(Code::kInvalidArgument, "{}: the language '{}' is neither \"cuda\" nor \"llvm\"", what, language);
+    if (!ir::is_source_language(language))
+      return make_error(Code::kInvalidArgument, "{}: the language '{}' is none of \"cuda\", \"hip\" and \"llvm\"", what, language);
     TILERT_ASSIGN(std::string text, short_text(given.texts[i].text, kMaxFunctionText, what));
     out.texts.emplace_back(std::move(language), std::move(text));
   }

@@ -4,6 +4,7 @@
 #include "builder/builder.h"
 #include "ir/fast.h"
 #include "ir/visit.h"
+#include "ir/words.h"
 #include "target/target.h"
 
 namespace tilert::builder {
@@ -162,8 +163,8 @@ Status Builder::do_source_kernel(const tilert_source_kernel& kernel) {
     return make_error(Code::kInvalidProgram, "a program has at most {} kernels", kMaxKernels);
   auto source = std::make_shared<ir::SourceKernel>();
   TILERT_ASSIGN(source->language, text(kernel.language, "language"));
-  if (source->language != "cuda" && source->language != "llvm")
-    return make_error(Code::kInvalidArgument, "the language '{}' is neither \"cuda\" nor \"llvm\"", source->language);
+  if (!ir::is_source_language(source->language))
+    return make_error(Code::kInvalidArgument, "the language '{}' is none of \"cuda\", \"hip\" and \"llvm\"", source->language);
   TILERT_ASSIGN(source->text, text(kernel.text, "text"));
   TILERT_ASSIGN(source->entry, text(kernel.entry, "entry"));
   if (kernel.header_count > kMaxListed || (kernel.header_count && !kernel.headers) ||

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "builder/builder.h"
+#include "ir/words.h"
 
 namespace tilert::builder {
 namespace {
@@ -67,8 +68,8 @@ Status Builder::do_inline_source(const tilert_inline_source& source) {
   if (!source.language || !source.text) return make_error(Code::kInvalidArgument, "language or text is NULL");
   ir::Inline made;
   made.target.assign(source.language, strnlen(source.language, 16));
-  if (made.target != "cuda" && made.target != "llvm")
-    return make_error(Code::kInvalidArgument, "the language '{}' is neither \"cuda\" nor \"llvm\"", made.target);
+  if (!ir::is_source_language(made.target))
+    return make_error(Code::kInvalidArgument, "the language '{}' is none of \"cuda\", \"hip\" and \"llvm\"", made.target);
   made.text.assign(source.text, strnlen(source.text, kMaxSource + 1));
   if (made.text.size() > kMaxSource) return make_error(Code::kInvalidArgument, "the text is longer than 1 MiB");
   if (source.place_count > kMaxOperands || source.value_count > kMaxOperands ||

@@ -1,5 +1,5 @@
 // The C-family core of source generation: prints lowered statements and scalar expressions as C++ over primitives.
-// No decisions here: what it prints was decided by the passes. CUDA's kernel frame is in cuda.h.
+// No decisions here: what it prints was decided by the passes. The kernel's frame is in c_program.h.
 #pragma once
 
 #include <functional>

@@ -277,8 +277,7 @@ bool Verifier::kernel(const Kernel& k) {
 bool Verifier::source_kernel(const Kernel& k) {
   const SourceKernel& s = *k.source;
   if (!k.body.empty() || !k.block_vars.empty()) return fail("a source kernel has no body");
-  if (s.language != "cuda" && s.language != "llvm")
-    return unsupported(fmt::format("source in '{}'", s.language), "use cuda or llvm");
+  if (!is_source_language(s.language)) return unsupported(fmt::format("source in '{}'", s.language), "use cuda, hip or llvm");
   if (s.entry.empty()) return fail("a source kernel names its entry point");
   if ((!s.block.empty() && s.block.size() != 3) || (!s.cluster.empty() && s.cluster.size() != 3))
     return fail("block and cluster have 3 extents each, or none");

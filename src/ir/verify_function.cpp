@@ -55,11 +55,10 @@ Status check_function(const DeviceFunction& f) {
   }
   if (f.result != DType::none && !device_value_takes(f.result))
     return refusal(fmt::format("{} gives {}", what, dtype_text(f.result)), kValues);
-  if (f.texts.empty()) return wrong(" has no text; give its definition in at least one of cuda and llvm");
+  if (f.texts.empty()) return wrong(" has no text; give its definition in at least one of cuda, hip and llvm");
   std::set<std::string_view> languages;
   for (const auto& [language, text] : f.texts) {
-    if (language != "cuda" && language != "llvm")
-      return refusal(fmt::format("{}: a text in '{}'", what, language), "this version takes cuda and llvm");
+    if (!is_source_language(language)) return refusal(fmt::format("{}: a text in '{}'", what, language), "this version takes cuda, hip and llvm");
     if (!languages.insert(language).second) return wrong(fmt::format(" has two texts in \"{}\"", language));
     if (!holds_word(text, f.name)) return wrong(fmt::format(": its text in \"{}\" does not define '{}'", language, f.name));
   }

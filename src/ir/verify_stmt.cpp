@@ -309,8 +309,7 @@ bool Verifier::injective(const Access& a) {
 }
 
 bool Verifier::check(const Inline& n) {
-  if (n.target != "cuda" && n.target != "llvm")
-    return unsupported(fmt::format("inline source for '{}'", n.target), "this version takes cuda and llvm");
+  if (!is_source_language(n.target)) return unsupported(fmt::format("inline source for '{}'", n.target), "this version takes cuda, hip and llvm");
   for (const auto& operand : n.operands) {
     if (const Expr* e = std::get_if<Expr>(&operand)) {
       if (!*e) return fail("an operand of inline source is missing");

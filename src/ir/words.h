@@ -48,6 +48,9 @@ inline std::span<const std::string_view> words(TileLayout) { return kLayoutWords
 inline std::span<const std::string_view> words(ForKind) { return kForWords; }
 inline std::span<const std::string_view> words(ReduceOp) { return kReduceWords; }
 
+// Languages of text that a program brings.
+inline bool is_source_language(std::string_view text) { return text == "cuda" || text == "hip" || text == "llvm"; }
+
 template <class E>
 std::string_view word(E value) {
   const auto list = words(value);

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-#include "codegen/cuda.h"
+#include "codegen/c_program.h"
 #include "codegen/llvm_program.h"
 #include "compiler/source_guard.h"
 #include "ir/printer.h"
@@ -61,7 +61,7 @@ Status add_source(GeneratedProgram& out, const ir::SourceKernel& source, bool al
 
 // Each device function that is called has a text for the target, which makes the compiler read no files.
 Status check_functions(const ir::Program& program, const Target& target) {
-  const char* const language = target.is_cpu() ? "llvm" : "cuda";
+  const char* const language = target.language();
   Status status;
   std::set<uint32_t> known;
   for (const ir::Kernel& k : program.kernels)
@@ -77,17 +77,12 @@ Status check_functions(const ir::Program& program, const Target& target) {
         return;
       }
       CompileRequest request;
-      request.language = target.is_cpu() ? Language::llvm_ir : Language::cuda;
+      request.language = target.is_cpu() ? Language::llvm_ir : target.is_hip() ? Language::hip : Language::cuda;
       request.source = *text;
       if (const Status guarded = guard_source(request); !guarded)
         status = make_error(guarded.error().code, "the device function '{}', its text in \"{}\": {}", f.name, language, guarded.error().message);
     });
   return status;
-}
-
-Status check_target(const Target& target) {
-  if (!target.is_hip()) return {};
-  return refusal(fmt::format("target '{}': no code is made for AMD GPUs", target.text), "compile for an NVIDIA GPU or a CPU");
 }
 
 // Kernels in the user's own text, among those that are generated or without any.
@@ -98,21 +93,21 @@ Result<GeneratedProgram> with_sources(passes::Module module, const passes::PassC
   for (const ir::Kernel& k : all) {
     if (!k.source) {
       module.program.kernels.push_back(k);
-    } else if ((k.source->language == "llvm") != target.is_cpu()) {
+    } else if (k.source->language != target.language()) {
       return refusal(fmt::format("source kernel '{}' is {} text: it cannot be compiled for {}", k.source->entry, k.source->language, target.text),
-                     target.is_cpu() ? "give LLVM IR for CPUs" : "give CUDA C++ for GPUs");
+                     target.is_cpu() ? "give LLVM IR for CPUs" : target.is_hip() ? "give HIP C++ for AMD GPUs" : "give CUDA C++ for NVIDIA GPUs");
     }
   }
   if (target.is_cpu() && all.size() > 1)
     return refusal(fmt::format("program '{}': on a CPU a source kernel stands alone in its program", module.program.name), "build two programs");
   GeneratedProgram out;
   if (module.program.kernels.empty()) {
-    out.language = target.is_cpu() ? codegen::Language::llvm_ir : codegen::Language::cuda;
+    out.language = target.is_cpu() ? codegen::Language::llvm_ir : target.is_hip() ? codegen::Language::hip : codegen::Language::cuda;
     out.target = target.text;
     out.program = std::move(module.program);
   } else {
     TILERT_ASSIGN(passes::Module lowered, passes::run_gpu_passes(std::move(module), context));
-    TILERT_ASSIGN(out, codegen::generate_cuda(lowered, context));
+    TILERT_ASSIGN(out, codegen::generate_c_program(lowered, context));
   }
   for (size_t k = 0; k < all.size(); ++k) {
     if (!all[k].source) continue;
@@ -127,7 +122,6 @@ Result<GeneratedProgram> with_sources(passes::Module module, const passes::PassC
 Result<GeneratedProgram> generate(const ir::Program& program, const std::vector<passes::DimChoice>& dims,
                                   const Target& target, const DeviceClass& device) {
   const FloatEnvironment environment;  // constants are folded, compared and spelled as numbers
-  TILERT_TRY(check_target(target));
   TILERT_TRY(check_functions(program, target));
   TILERT_ASSIGN(passes::Module module, passes::specialize(program, dims));
   const passes::PassContext context{target, device};
@@ -135,7 +129,7 @@ Result<GeneratedProgram> generate(const ir::Program& program, const std::vector<
     if (k.source) return with_sources(std::move(module), context);
   if (target.is_cpu()) return codegen::generate_llvm(std::move(module), context);
   TILERT_ASSIGN(passes::Module lowered, passes::run_gpu_passes(std::move(module), context));
-  return codegen::generate_cuda(lowered, context);
+  return codegen::generate_c_program(lowered, context);
 }
 
 Result<std::string> text_after(const ir::Program& program, const std::vector<passes::DimChoice>& dims, const Target& target,
@@ -145,7 +139,6 @@ Result<std::string> text_after(const ir::Program& program, const std::vector<pas
     TILERT_ASSIGN(GeneratedProgram generated, generate(program, dims, target, device));
     return generated.source;
   }
-  TILERT_TRY(check_target(target));
   TILERT_ASSIGN(passes::Module module, passes::specialize(program, dims));
   if (stage == "specialized") return ir::print(module.program);
   std::string known = "specialized, source";

@@ -14,7 +14,7 @@ namespace tilert {
 // that fits), neighbouring threads on neighbouring vectors, the rest in registers. Any shape; threads a multiple of
 // warp_size (or below it). Threads that the tile has no use for hold copies. Valid, minimal padding within that form.
 // `together` is a dim whose elements had better stay in one warp, because they are reduced; -1: none.
-FragmentMap blocked_map(const std::vector<int64_t>& shape, int64_t threads, int64_t vector, int64_t warp_size = 32, int together = -1);
+FragmentMap blocked_map(const std::vector<int64_t>& shape, int64_t threads, int64_t vector, int64_t warp_size, int together = -1);
 
 // A tile of `shape` beside a known one that lacks its last dim: the known one's elements stay where they are, and the last
 // dim goes over the threads that hold copies of them, `vector` contiguous elements to each (reduced to what fits), then the
@@ -22,7 +22,7 @@ FragmentMap blocked_map(const std::vector<int64_t>& shape, int64_t threads, int6
 FragmentMap beside_map(const FragmentMap& known, const std::vector<int>& dims, const std::vector<int64_t>& shape, int64_t vector);
 
 // Every thread holds the whole tile in registers.
-FragmentMap replicated_map(const std::vector<int64_t>& shape, int64_t threads, int64_t warp_size = 32);
+FragmentMap replicated_map(const std::vector<int64_t>& shape, int64_t threads, int64_t warp_size);
 
 // How a product is shared out. For mma.sync `m` x `n` warps, for wgmma `m` x `n` warpgroups; `k` is 1 unless the sum
 // itself is split, then the accumulator is partial over the k groups. Index of a group: gm + m * (gn + n * gk).

@@ -21,7 +21,7 @@ bool RoleLowering::lies_as_sums(BufferId fragment) const {
   if (found == low_.plan().fragments.end() || low_.plan().partial.count(fragment)) return false;
   const auto& gemms = low_.plan().gemms;
   return std::any_of(gemms.begin(), gemms.end(), [&](const auto& g) {
-    return g.second.path == GemmPlan::Path::wgmma && gemm_accumulator_map(g.second, low_.plan().threads) == found->second;
+    return g.second.path == GemmPlan::Path::wgmma && gemm_accumulator_map(g.second, low_.plan().threads, low_.context().target.warp_size) == found->second;
   });
 }
 

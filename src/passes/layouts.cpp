@@ -34,7 +34,7 @@ class Inference {
       if (a && program_.buffer(a->buffer).scope == Scope::fragment) fragments_.push_back(a->buffer);
     });
     demand_accumulators();
-    place_threads(kernel_, plan_);
+    place_threads(kernel_, plan_, context_.target.warp_size);
     do {
       while (propagate()) {
       }
@@ -55,7 +55,7 @@ class Inference {
     for_each_stmt(kernel_.body, [&](const Stmt& s) {
       const auto* g = std::get_if<Gemm>(&s.node);
       if (g && program_.buffer(g->c.buffer).scope == Scope::fragment)
-        assign(g->c.buffer, gemm_accumulator_map(plan_.gemms.at(s.ordinal), plan_.threads));
+        assign(g->c.buffer, gemm_accumulator_map(plan_.gemms.at(s.ordinal), plan_.threads, context_.target.warp_size));
     });
   }
 

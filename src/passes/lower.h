@@ -19,8 +19,8 @@ Result<Module> lower(Module module, const PassContext& context);
 bool is_ordered(const ir::Block& body);
 
 // A point of a loop over threads is the thread of its number.
-FragmentMap threads_map(int64_t threads);
-void place_threads(const ir::Kernel& kernel, KernelPlan& plan);
+FragmentMap threads_map(int64_t threads, int64_t warp_size);
+void place_threads(const ir::Kernel& kernel, KernelPlan& plan, int64_t warp_size);
 
 // Arguments of primitives.
 ir::CallArg value_arg(ir::Expr e);

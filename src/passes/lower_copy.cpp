@@ -149,7 +149,7 @@ Status Lower::fill(const Stmt&, const Fill& f) {
 }
 
 Status Lower::parallel(const Stmt& s, const Parallel& loop) {
-  if (loop.threads) return ElementWise(*this, loop, threads_map(plan_.threads), comment("threads"), {}).run();
+  if (loop.threads) return ElementWise(*this, loop, threads_map(plan_.threads, context_.target.warp_size), comment("threads"), {}).run();
   const auto planned = plan_.loops.find(s.ordinal);
   const bool by_plan = planned != plan_.loops.end() && !writes_own_storage(program(), loop);
   const FragmentMap map = by_plan ? planned->second : loop_map(loop);

@@ -35,7 +35,7 @@ class GemmLowering {
         a_{gemm.a, gemm.trans_a}, b_{gemm.b, gemm.trans_b}, c_{gemm.c, false} {}
 
   Status run() {
-    const FragmentMap map = gemm_accumulator_map(plan_, low_.plan().threads);
+    const FragmentMap map = gemm_accumulator_map(plan_, low_.plan().threads, low_.context().target.warp_size);
     const bool direct = whole_fragment() && low_.fragment_map(gemm_.c.buffer) == map;
     BufferId c = gemm_.c.buffer;
     if (!direct) {
@@ -261,8 +261,8 @@ class GemmLowering {
     });
   }
 
-  Expr lane() { return arith::mod(low_.arena(), low_.thread(), 32); }
-  Expr warp() { return arith::floordiv(low_.arena(), low_.thread(), 32); }
+  Expr lane() { return arith::mod(low_.arena(), low_.thread(), low_.context().target.warp_size); }
+  Expr warp() { return arith::floordiv(low_.arena(), low_.thread(), low_.context().target.warp_size); }
 
   void load_a(BufferId to, Expr kk) {
     Arena& arena = low_.arena();

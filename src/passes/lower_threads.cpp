@@ -12,14 +12,14 @@ namespace tilert::passes {
 
 using namespace ir;
 
-FragmentMap threads_map(int64_t threads) {
-  return FragmentMap({threads}, {{Place::lane, kWarpLanes, 0, 1}, {Place::warp, threads / kWarpLanes, 0, kWarpLanes}});
+FragmentMap threads_map(int64_t threads, int64_t warp_size) {
+  return FragmentMap({threads}, {{Place::lane, warp_size, 0, 1}, {Place::warp, threads / warp_size, 0, warp_size}});
 }
 
-void place_threads(const Kernel& kernel, KernelPlan& plan) {
+void place_threads(const Kernel& kernel, KernelPlan& plan, int64_t warp_size) {
   for_each_stmt(kernel.body, [&](const Stmt& s) {
     const auto* loop = std::get_if<Parallel>(&s.node);
-    if (loop && loop->threads) plan.loops.emplace(s.ordinal, threads_map(plan.threads));
+    if (loop && loop->threads) plan.loops.emplace(s.ordinal, threads_map(plan.threads, warp_size));
   });
 }
 
@@ -69,7 +69,7 @@ void ElementWise::shuffle(const ThreadOp& n) {
   const BufferId sent = low_.registers(dtype, 1, "sent"), got = low_.registers(dtype, 1, "got");
   low_.store({sent, {low_.index(0)}}, is_index ? low_.arena().cast(value(n.value), DType::int64) : value(n.value));
   const bool within = n.kind == ThreadOpKind::shuffle_xor && n.lane->is_constant();  // never leaves its group
-  const Expr lane = within ? n.lane : value(arith::mod(low_.arena(), shuffle_source(low_.arena(), n, low_.thread()), kWarpLanes));
+  const Expr lane = within ? n.lane : value(arith::mod(low_.arena(), shuffle_source(low_.arena(), n, low_.thread()), low_.context().target.warp_size));
   low_.call(within ? Primitive::shuffle_xor : Primitive::shuffle_lane,
             {registers_arg(got, low_.index(0), 1), registers_arg(sent, low_.index(0), 1), value_arg(lane)});
   const Access result{got, {low_.index(0)}};

@@ -98,9 +98,10 @@ Status Lower::uniform_report(const Report& n) {
 
 // Every thread runs the text; its places are memory that all see, or each thread's own variable.
 Status Lower::inline_source(const Inline& n) {
-  if (n.target != "cuda")
-    return refusal(fmt::format("operation {}: inline source for '{}' cannot be compiled for a GPU", ordinal_, n.target),
-                   "give a text in \"cuda\"");
+  const char* const language = context_.target.language();
+  if (n.target != language)
+    return refusal(fmt::format("operation {}: inline source for '{}' cannot be compiled for {}", ordinal_, n.target, context_.target.text),
+                   fmt::format("give a text in \"{}\"", language));
   Inline out{n.target, n.text, {}};
   for (const auto& operand : n.operands) {
     if (const auto* e = std::get_if<Expr>(&operand)) {

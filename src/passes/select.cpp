@@ -57,7 +57,7 @@ int64_t most_line_warps(const Program& program, const Kernel& kernel) {
   return warps;
 }
 
-int recommend_threads(const Program& program, const Kernel& kernel, const std::vector<Product>& all) {
+int recommend_threads(const Program& program, const Kernel& kernel, const std::vector<Product>& all, int warp_size) {
   const bool has_products = !all.empty();
   const int64_t words = fragment_words(program, kernel);
   // Operands of f64 take twice the registers too. Without products more rows on a multiprocessor hide more than more threads
@@ -69,7 +69,7 @@ int recommend_threads(const Program& program, const Kernel& kernel, const std::v
   int threads = 128;
   while (threads < most && words > per_thread * threads) {
     // Rows apart are worth twice the registers.
-    if (threads * 2 > 32 * row_warps && (has_products || words <= 2 * per_thread * threads)) break;
+    if (threads * 2 > warp_size * row_warps && (has_products || words <= 2 * per_thread * threads)) break;
     threads *= 2;
   }
   return threads;
@@ -148,7 +148,7 @@ Result<GemmPlan> plan_gemm(const Program& program, const Kernel& kernel, const P
   plan.k = gemm.trans_a ? a0 : gemm.sparse() ? 2 * a1 : a1;
   const DType operand = operand_dtype(program, gemm), result = program.buffer(gemm.c.buffer).dtype;
   for (const Atom* atom : atoms_for(context.target, operand, operand, result, gemm.sparse())) {
-    if (atom->is_wgmma() || !primitive_from_name(mma_primitive(*atom)) || threads % 32 != 0) continue;
+    if (atom->is_wgmma() || !primitive_from_name(mma_primitive(*atom)) || threads % context.target.warp_size != 0) continue;
     plan.path = GemmPlan::Path::mma;
     plan.atom = atom;
     break;
@@ -159,7 +159,7 @@ Result<GemmPlan> plan_gemm(const Program& program, const Kernel& kernel, const P
     plan.reason = fmt::format("{} has no matrix instruction of {} into {}", context.target.text, dtype_text(operand), dtype_text(result));
     return plan;
   }
-  const WarpGrid grid = warp_grid(program, gemm, *plan.atom, plan, threads / 32, wants_rows(kernel, gemm));
+  const WarpGrid grid = warp_grid(program, gemm, *plan.atom, plan, threads / context.target.warp_size, wants_rows(kernel, gemm));
   plan.warps_m = static_cast<int>(grid.m);
   plan.warps_n = static_cast<int>(grid.n);
   const bool fits = exact(atom_counts(*plan.atom, m, n, plan.k, grid), *plan.atom, grid, plan);
@@ -201,15 +201,15 @@ FmaShape fma_shape(const GemmPlan& plan, int threads) {
   return shape;
 }
 
-FragmentMap gemm_accumulator_map(const GemmPlan& plan, int threads) {
+FragmentMap gemm_accumulator_map(const GemmPlan& plan, int threads, int warp_size) {
   if (plan.path == GemmPlan::Path::fma) {
     const FmaShape s = fma_shape(plan, threads);
-    const int64_t lane_rows = 32 / s.thread_columns;
+    const int64_t lane_rows = warp_size / s.thread_columns;
     return FragmentMap({plan.m, plan.n}, {{Place::register_, s.columns, 1, s.thread_columns},
                                           {Place::register_, s.rows, 0, s.thread_rows},
                                           {Place::lane, s.thread_columns, 1, 1},
                                           {Place::lane, lane_rows, 0, 1},
-                                          {Place::warp, threads / 32, 0, lane_rows}});
+                                          {Place::warp, threads / warp_size, 0, lane_rows}});
   }
   return accumulator_map(*plan.atom, plan.m, plan.n, WarpGrid{plan.warps_m, plan.warps_n, 1});
 }
@@ -220,7 +220,7 @@ Result<Module> select(Module module, const PassContext& context) {
     KernelPlan& plan = module.plans[k];
     const auto all = products(kernel);
     const int64_t fixed = hint_of(kernel, HintKind::threads_fixed), asked = fixed ? fixed : hint_of(kernel, HintKind::threads);
-    plan.threads = asked > 0 ? static_cast<int>(asked) : recommend_threads(module.program, kernel, all);
+    plan.threads = asked > 0 ? static_cast<int>(asked) : recommend_threads(module.program, kernel, all, context.target.warp_size);
     if (plan.threads % context.target.warp_size != 0 || plan.threads > context.target.max_threads_per_block)
       return refusal(fmt::format("kernel '{}': {} threads a block", kernel.name, plan.threads),
                      fmt::format("{} takes multiples of {} up to {}", context.target.text, context.target.warp_size,

@@ -19,7 +19,7 @@ Status plan_products(const ir::Program& program, const ir::Kernel& kernel, Kerne
 DType operand_dtype(const ir::Program& program, const ir::Gemm& gemm);
 
 // Who holds the accumulator of a planned product.
-FragmentMap gemm_accumulator_map(const GemmPlan& plan, int threads);
+FragmentMap gemm_accumulator_map(const GemmPlan& plan, int threads, int warp_size);
 
 // Multiply-add products: each thread computes rows x columns of the tile.
 struct FmaShape {

@@ -63,6 +63,7 @@ struct Target {
   bool is_cuda() const { return kind == TargetKind::cuda; }
   bool is_hip() const { return kind == TargetKind::hip; }
   bool is_cpu() const { return kind == TargetKind::cpu; }
+  const char* language() const { return is_cpu() ? "llvm" : is_hip() ? "hip" : "cuda"; }  // of the text that is made for it
 };
 
 // Reads "sm_90a", "gfx942", "cpu", "cpu:x86-64-v3", "cpu:x86-64-v4+avx512bf16", "cpu:native". "cpu" and "cpu:native" are resolved

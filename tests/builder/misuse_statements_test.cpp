@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
                         }},
                     Row{"let_of_literal", {"a literal has no dtype yet"}, [](Scene& k) { k.b.let(k.num(1)); }},
                     Row{"inline_language",
-                        {"'ptx' is neither"},
+                        {"'ptx' is none of"},
                         [](Scene& k) {
                           tilert_inline_source source{};
                           source.language = "ptx";
@@ -343,7 +343,7 @@ INSTANTIATE_TEST_SUITE_P(
             false},
         Row{"hint_unknown", {"77 is not a hint"}, [](Scene& k) { k.kernel({k.i(1)}, {hint(77, 1)}); }, false},
         Row{"source_language",
-            {"'fortran' is neither"},
+            {"'fortran' is none of"},
             [](Scene& k) {
               tilert_source_kernel source{};
               source.language = "fortran";

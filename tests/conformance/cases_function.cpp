@@ -56,7 +56,7 @@ Scenario values_of(const Values& v) {
   Scenario s = of_compiled();
   s.program([&](tl::Builder& b) {
     auto x = b.input("x", dtype, {n}), y = b.input("y", dtype, {n}), z = b.output("z", dtype, {n});
-    const auto mix = b.device_function("mix", {dtype, dtype}, dtype, {{"cuda", c.c_str()}, {"llvm", llvm.c_str()}});
+    const auto mix = b.device_function("mix", {dtype, dtype}, dtype, {{"cuda", c.c_str()}, {"hip", c.c_str()}, {"llvm", llvm.c_str()}});
     b.grid({2}, [&](tl::Index block) {
       auto held = b.fragment(dtype, {64});
       b.copy(y(block * 64), held);
@@ -102,7 +102,7 @@ const char* const kFoldLlvm =
 
 tl::DeviceFunction fold(tl::Builder& b) {
   return b.device_function("fold", {tl::pointer_read(tl::f32), tl::i64, tl::pointer_write(tl::f32), tl::pointer_update(tl::i32)},
-                           {{"cuda", kFoldCuda}, {"llvm", kFoldLlvm}});
+                           {{"cuda", kFoldCuda}, {"hip", kFoldCuda}, {"llvm", kFoldLlvm}});
 }
 
 // Places of a tensor and of a point's own var. Behind the last row there is no call; each other row is counted once, however
@@ -179,7 +179,7 @@ Scenario of_threads(const Values&) {
   s.program([&](tl::Builder& b) {
     auto x = b.input("x", tl::i32, {64}), y = b.output("y", tl::i32, {64});
     const auto twice = b.device_function("twice", {tl::i32}, tl::i32,
-                                         {{"cuda", "__device__ int twice(int x) { return 2 * x; }"},
+                                         {{"cuda", "__device__ int twice(int x) { return 2 * x; }"}, {"hip", "__device__ int twice(int x) { return 2 * x; }"},
                                           {"llvm", "define i32 @twice(i32 %x) {\n  %r = shl i32 %x, 1\n  ret i32 %r\n}"}});
     b.grid({1}, tl::threads_fixed(64), [&](tl::Index) {
       b.threads([&](tl::Index t) {
@@ -215,7 +215,7 @@ Scenario of_kernels(const Values&) {
                                "define internal i32 @add(i32 %x) {\n  %p = getelementptr %Step, ptr @k, i64 0, i32 0\n  %b = load i32, ptr %p\n"
                                "  %m = call i32 @llvm.smax.i32(i32 %b, i32 0)\n  %r = add i32 %x, %m\n  ret i32 %r\n}\n" +
                                "define i32 @" + of + "(ptr readonly %x) {\n  %v = load i32, ptr %x\n  %r = call i32 @add(i32 %v)\n  ret i32 %r\n}";
-      return b.device_function(name, {tl::pointer_read(tl::i32)}, tl::i32, {{"llvm", llvm.c_str()}, {"cuda", c.c_str()}});
+      return b.device_function(name, {tl::pointer_read(tl::i32)}, tl::i32, {{"llvm", llvm.c_str()}, {"cuda", c.c_str()}, {"hip", c.c_str()}});
     };
     const auto one = step("one", 1), ten = step("ten", 10);
     const auto kernel = [&](const tl::Tile& to, const tl::DeviceFunction& f) {
@@ -245,7 +245,7 @@ Scenario of_kernels(const Values&) {
 
 tl::DeviceFunction thrice(tl::Builder& b) {
   return b.device_function("thrice", {tl::pointer_read(tl::f32)}, tl::f32,
-                           {{"cuda", "__device__ float thrice(const float* x) { return 3 * *x; }"},
+                           {{"cuda", "__device__ float thrice(const float* x) { return 3 * *x; }"}, {"hip", "__device__ float thrice(const float* x) { return 3 * *x; }"},
                             {"llvm", "define float @thrice(ptr %x) {\n  %v = load float, ptr %x\n  %r = fmul float %v, 3.0\n  ret float %r\n}"}});
 }
 

@@ -124,8 +124,8 @@ std::vector<Values> pairwise(const std::vector<Axis>& axes) {
 
 const std::vector<std::string>& refusal_on(const Scenario& scenario, const std::string& target) {
   using Needs = Scenario::Needs;
-  const bool on_gpu = target.rfind("sm_", 0) == 0;
-  const int number = on_gpu ? std::atoi(target.c_str() + 3) : 0;
+  const bool on_gpu = target.rfind("sm_", 0) == 0 || target.rfind("gfx", 0) == 0;
+  const int number = target.rfind("sm_", 0) == 0 ? std::atoi(target.c_str() + 3) : 0;
   const bool has = !on_gpu || scenario.needs == Needs::nothing || (scenario.needs == Needs::tensor_copies && number >= 90) ||
                    (scenario.needs == Needs::warpgroup_products && number == 90);
   static const std::vector<std::string> kOfOldOnes{"which has none"};

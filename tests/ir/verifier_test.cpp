@@ -180,7 +180,7 @@ const Case kBroken[] = {
     {"1: let %h = load @C[0]", "operation 1: load: 'C' holds f32, f16 was expected"},
     {"1: let %b = lt(%x, 3) let %v = cast<f32>(cast<tf32>(%x))",
      "operation 0: an expression is tf32, which is a mode of gemm and no element type; use f32"},
-    {"1: inline \"hip\" \"\" ()", "operation 1: inline source for 'hip'; this version takes cuda and llvm"},
+    {"1: inline \"metal\" \"\" ()", "operation 1: inline source for 'metal'; this version takes cuda, hip and llvm"},
     // stages
     {"1: group \"g\" { }", "operation 1: group has no place at this stage"},
     {"1: move @s[0] = @s[1] count 1", "operation 1: move has no place at this stage"},
@@ -278,7 +278,7 @@ const Case kBrokenDeclarations[] = {
      "'s' is of scope registers, which has no place at this stage"},
     {"buffer @s shared f32 [1, 1, 1, 1, 1, 1, 1, 1, 1] kernel \"k\" (%x) grid [1] { }",
      "'s' has 9 dims; 8 is the limit"},
-    {"kernel \"k\" () grid [1] source \"hip\" entry \"e\" text \"\"", "kernel 'k': source in 'hip'; use cuda or llvm"},
+    {"kernel \"k\" () grid [1] source \"metal\" entry \"e\" text \"\"", "kernel 'k': source in 'metal'; use cuda, hip or llvm"},
     {"kernel \"k\" () grid [1] source \"cuda\" entry \"\" text \"\"",
      "kernel 'k': a source kernel names its entry point"},
     {"kernel \"k\" () grid [1] source \"cuda\" entry \"e\" block [1] text \"\"",

@@ -61,7 +61,7 @@ TEST(VerifyFunctions, CallsOfDeviceFunctionsAreAsDeclared) {
   const auto declared = [&](const std::string& declaration) { return of_text(before + declaration + kernel + "}"); };
   EXPECT_NE(declared("function \"tl_f\" () text \"cuda\" \"tl_f\" ").find("does not start with tl_"), std::string::npos);
   EXPECT_NE(declared("function \"f\" () ").find("has no text"), std::string::npos);
-  EXPECT_NE(declared("function \"f\" () text \"hip\" \"f\" ").find("takes cuda and llvm"), std::string::npos);
+  EXPECT_NE(declared("function \"f\" () text \"metal\" \"f\" ").find("takes cuda, hip and llvm"), std::string::npos);
   EXPECT_NE(declared("function \"f\" () text \"cuda\" \"f\" text \"cuda\" \"f\" ").find("has two texts in \"cuda\""), std::string::npos);
   EXPECT_NE(declared("function \"f\" (index) text \"cuda\" \"f\" ").find("parameter 0 is index by value"), std::string::npos);
 }

@@ -213,7 +213,7 @@ TEST(Banks, LdmatrixRowsOf128BytesConflictEightWaysAndSwizzledNotAtAll) {
 }
 
 TEST(Banks, AFragmentsAccessesAreSummedOverItsRegisters) {
-  FragmentMap rows = blocked_map({64, 64}, 128, 8);
+  FragmentMap rows = blocked_map({64, 64}, 128, 8, 32);
   AddressMap plain = row_major_map({64, 64}, 2);
   EXPECT_EQ(fragment_vector_width(rows, plain), 8);
   const BankCost cost = fragment_conflicts(rows, plain, 8);

@@ -39,7 +39,7 @@ TEST(BlockedMap, EveryVectorShapeIsHeldByAllThreadCounts) {
   for (int64_t n : kExtents) {
     for (int64_t threads : {1, 8, 32, 64, 96, 128, 256, 384}) {
       for (int64_t vector : {1, 4, 8}) {
-        FragmentMap map = blocked_map({n}, threads, vector);
+        FragmentMap map = blocked_map({n}, threads, vector, 32);
         expect_partition(map, threads);
         ASSERT_EQ(map.trimmed(), map) << map.text();
       }
@@ -51,7 +51,7 @@ TEST(BlockedMap, EveryMatrixShapeIsHeldWithLittlePadding) {
   for (int64_t m : kExtents) {
     for (int64_t n : kExtents) {
       for (int64_t threads : {64, 128, 256, 384}) {
-        FragmentMap map = blocked_map({m, n}, threads, 8);
+        FragmentMap map = blocked_map({m, n}, threads, 8, 32);
         ASSERT_TRUE(map.is_valid()) << map.text();
         ASSERT_EQ(map.threads(), threads);
         // A dim is padded by one thread digit at most, and what a thread holds stays within three times the least.
@@ -63,14 +63,14 @@ TEST(BlockedMap, EveryMatrixShapeIsHeldWithLittlePadding) {
     }
   }
   for (int64_t m : {3, 16, 97}) {
-    for (int64_t n : {8, 24, 229}) expect_partition(blocked_map({m, n}, 128, 8), 128);
+    for (int64_t n : {8, 24, 229}) expect_partition(blocked_map({m, n}, 128, 8, 32), 128);
   }
 }
 
 TEST(BlockedMap, PowersOfTwoHaveNoPaddingAndNoCopies) {
   for (int64_t m = 8; m <= 256; m *= 2) {
     for (int64_t n = 32; n <= 256; n *= 2) {
-      FragmentMap map = blocked_map({m, n}, 128, 8);
+      FragmentMap map = blocked_map({m, n}, 128, 8, 32);
       ASSERT_EQ(map.padded_shape(), map.shape());
       if (m * n >= 128) {
         ASSERT_EQ(map.registers(), m * n / 128) << map.text();
@@ -80,24 +80,24 @@ TEST(BlockedMap, PowersOfTwoHaveNoPaddingAndNoCopies) {
 }
 
 TEST(BlockedMap, NeighbouringLanesHoldNeighbouringVectors) {
-  FragmentMap map = blocked_map({128, 64}, 128, 8);
+  FragmentMap map = blocked_map({128, 64}, 128, 8, 32);
   for (int64_t t = 0; t < 128; t++) {
     for (int64_t v = 0; v < 8; v++) {
       const std::vector<int64_t> coords = map.evaluate(v, t);
       ASSERT_EQ(coords[0] * 64 + coords[1], t * 8 + v) << map.text();
     }
   }
-  FragmentMap row = blocked_map({257}, 64, 4);
+  FragmentMap row = blocked_map({257}, 64, 4, 32);
   for (int64_t t = 0; t < 64; t++) ASSERT_EQ(row.evaluate(0, t)[0], t);
 }
 
 TEST(BlockedMap, RankThreeScalarsAndEmptyTilesAreMaps) {
-  expect_partition(blocked_map({3, 5, 24}, 128, 4), 128);
-  expect_partition(blocked_map({2, 2, 2, 2}, 256, 2), 256);
-  FragmentMap scalar = blocked_map({}, 128, 4);
+  expect_partition(blocked_map({3, 5, 24}, 128, 4, 32), 128);
+  expect_partition(blocked_map({2, 2, 2, 2}, 256, 2, 32), 256);
+  FragmentMap scalar = blocked_map({}, 128, 4, 32);
   EXPECT_EQ(scalar.registers(), 1);
   EXPECT_EQ(scalar.threads(), 128);
-  EXPECT_TRUE(blocked_map({0, 16}, 128, 4).is_valid());
+  EXPECT_TRUE(blocked_map({0, 16}, 128, 4, 32).is_valid());
 }
 
 TEST(BlockedMap, LinesThatAreReducedStayInAWarpWhereThereAreEnough) {
@@ -111,7 +111,7 @@ TEST(BlockedMap, LinesThatAreReducedStayInAWarpWhereThereAreEnough) {
     EXPECT_EQ(split(1), 1) << columns;
   }
   // A single line is still for all warps.
-  EXPECT_EQ(blocked_map({1, 8192}, 256, 8, 32, 1), blocked_map({1, 8192}, 256, 8));
+  EXPECT_EQ(blocked_map({1, 8192}, 256, 8, 32, 1), blocked_map({1, 8192}, 256, 8, 32));
 }
 
 TEST(BesideMap, KeepsTheKnownElementsWhereTheyAreAndHoldsTheRest) {
@@ -135,7 +135,7 @@ TEST(BesideMap, KeepsTheKnownElementsWhereTheyAreAndHoldsTheRest) {
 }
 
 TEST(ReplicatedMap, EveryThreadHoldsEverything) {
-  FragmentMap map = replicated_map({3, 7}, 96);
+  FragmentMap map = replicated_map({3, 7}, 96, 32);
   expect_partition(map, 96);
   EXPECT_EQ(map.registers(), 21);
   EXPECT_EQ(map.evaluate(1, 5), (std::vector<int64_t>{0, 1}));

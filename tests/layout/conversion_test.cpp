@@ -69,9 +69,9 @@ TEST(Conversion, UnrelatedMapsOfOneShapeArriveWhole) {
     for (int64_t n : {8, 24, 64}) {
       std::vector<FragmentMap> maps = {accumulator_map(atom, m, n, {2, 2}), accumulator_map(atom, m, n, {4, 1}),
                                              a_operand_map(atom, m, n, {2, 2}),   b_operand_map(atom, m, n, {1, 4}),
-                                             blocked_map({m, n}, 128, 8),
+                                             blocked_map({m, n}, 128, 8, 32),
                                              accumulator_map(*find_atom("wgmma_m64k16_bf16"), m, n, {})};
-      if (m * n <= 400) maps.push_back(replicated_map({m, n}, 128));
+      if (m * n <= 400) maps.push_back(replicated_map({m, n}, 128, 32));
       for (const FragmentMap& from : maps) {
         for (const FragmentMap& to : maps) {
           expect_converts(from, to, plan_conversion(from, to, 2));

@@ -108,7 +108,7 @@ TEST(ReducePlan, EachElementCountsOnceOnInstructionAndDefaultMaps) {
       for (int dim : {0, 1}) {
         expect_reduces(accumulator_map(*find_atom("mma_m16n8k16_f16"), m, n, {2, 2}), dim);
         expect_reduces(accumulator_map(*find_atom("wgmma_m64k16_f16"), m, n, {.m = 2}), dim);
-        expect_reduces(blocked_map({m, n}, 96, 4), dim);
+        expect_reduces(blocked_map({m, n}, 96, 4, 32), dim);
       }
     }
   }

@@ -1,5 +1,5 @@
-// Kernel frames and parameters of CUDA sources.
-#include "codegen/cuda.h"
+// Kernel frames and parameters of CUDA and HIP sources.
+#include "codegen/c_program.h"
 
 #include <fmt/format.h>
 
@@ -16,6 +16,7 @@
 #include "codegen/product_text.h"
 #include "codegen/workspace.h"
 #include "ir/visit.h"
+#include "support/refusal.h"
 
 namespace tilert::codegen {
 namespace {
@@ -155,9 +156,10 @@ class KernelText {
 
 }  // namespace
 
-Result<GeneratedProgram> generate_cuda(const passes::Module& module, const passes::PassContext& context) {
+Result<GeneratedProgram> generate_c_program(const passes::Module& module, const passes::PassContext& context) {
   GeneratedProgram out;
-  out.language = Language::cuda;
+  const char* const language = context.target.language();
+  out.language = context.target.is_hip() ? Language::hip : Language::cuda;
   out.target = context.target.text;
   std::string body;
   for (size_t k = 0; k < module.program.kernels.size(); ++k) {
@@ -165,8 +167,11 @@ Result<GeneratedProgram> generate_cuda(const passes::Module& module, const passe
     body += "\n" + KernelText(module, module.program.kernels[k], module.plans[k], k).run(kernel);
     out.kernels.push_back(std::move(kernel));
   }
-  const std::string functions = c_functions(module.program, "cuda");
-  out.source = device_text("cuda", functions + body) + product_forms(body) + functions + body;
+  const std::string functions = c_functions(module.program, language);
+  if (const std::string missing = missing_primitive(language, body); !missing.empty())
+    return refusal(fmt::format("program '{}' needs the primitive {}, which this version does not have for {}", module.program.name, missing, context.target.text),
+                   "write it without the operation that this belongs to, or compile for another target");
+  out.source = device_text(language, functions + body) + product_forms(body) + functions + body;
   const auto planned = std::find_if(module.plans.begin(), module.plans.end(), [](const KernelPlan& p) { return p.schedule.cost != nullptr; });
   out.workspace = lay_out_workspace(module.program, out.kernels, planned == module.plans.end() ? nullptr : &planned->schedule);
   out.configuration = configuration(module).dump();

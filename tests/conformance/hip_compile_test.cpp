@@ -1,0 +1,143 @@
+// A sample of all cases as HIP C++ for AMD GPUs, compiled by clang 19, where the machine has it: no instruction that the target
+// lacks, no spilled register, and no private memory in kernels of products. What is refused is refused by name.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
+
+#include "conformance/runner.h"
+
+extern char** environ;
+
+namespace tilert::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kHipShards = 4;
+constexpr const char *kClang = "/usr/bin/clang-19", *kDisassembler = "/usr/bin/llvm-objdump-19";
+
+struct HipPart {
+  const char* target;
+  int shard;
+};
+void PrintTo(const HipPart& part, std::ostream* out) { *out << part.target << " part " << part.shard; }
+
+std::string text_of(const fs::path& path) {
+  std::ifstream in(path);
+  std::stringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+// Empty, or what the command said.
+std::string run_command(std::vector<std::string> command, const fs::path& log, const fs::path& out = "/dev/null") {
+  std::vector<char*> arguments;
+  for (std::string& word : command) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 2, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  pid_t child = 0;
+  int status = -1;
+  if (posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ) != 0 || waitpid(child, &status, 0) != child) status = -1;
+  posix_spawn_file_actions_destroy(&actions);
+  return status == 0 ? "" : "does not compile: " + text_of(log).substr(0, 2000);
+}
+
+// The sum of the numbers behind a word of the assembly.
+int64_t total(const std::string& text, const char* word) {
+  int64_t sum = 0;
+  const std::regex pattern(std::string(word) + R"(:\s*(\d+))");
+  for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at) sum += std::stoll((*at)[1]);
+  return sum;
+}
+
+// Empty, or what is wrong with the source as clang compiles it.
+std::string fault(const std::string& source, const std::string& target) {
+  const fs::path folder = fs::temp_directory_path(), base = folder / ("tilert_hip_" + std::to_string(getpid()));
+  const fs::path in = base.string() + ".hip", out = base.string() + ".s", object = base.string() + ".o", log = base.string() + ".log";
+  std::ofstream(in) << source;
+  std::vector<std::string> command{kClang, "-x", "hip", "--cuda-device-only", "-nogpulib", "-nogpuinc", "--offload-arch=" + target, "-O3",
+                                   "-std=c++17", "-Werror", "-Wno-unused-value", "-Wno-parentheses-equality", "-S", in, "-o", out};
+  if (target.starts_with("gfx1")) command.push_back("-mcumode");
+  std::string wrong = run_command(std::move(command), log);
+  const std::string text = text_of(out);
+  if (wrong.empty()) wrong = run_command({kClang, "-target", "amdgcn-amd-amdhsa", "-mcpu=" + target, "-c", out, "-o", object}, log);
+  if (wrong.empty()) wrong = run_command({kDisassembler, "-d", "--mcpu=" + target, object}, log, in);
+  if (wrong.empty() && text_of(in).find(".long") != std::string::npos) wrong = "an instruction that the target lacks";
+  if (wrong.empty() && total(text, R"(\.vgpr_spill_count)")) wrong = "spills";
+  if (wrong.empty() && (text.find("v_mfma") != text.npos || text.find("v_wmma") != text.npos) && total(text, R"(\.private_segment_fixed_size)")) wrong = "private memory";
+  for (const fs::path& file : {in, out, object, log}) fs::remove(file);
+  return wrong;
+}
+
+// Empty, "refused: " and why, or what is wrong with a program's kernels for the target.
+std::string fault(tilert_context* context, const Scenario& scenario, const tl::Program& program, const char* target, std::map<std::string, int>& seen) {
+  const KernelRequest request(scenario, target);
+  tilert_kernel* kernel = nullptr;
+  tilert_error* error = nullptr;
+  std::string out;
+  tilert_status status = tilert_kernel_create(context, program.get(), &request.options, &kernel, &error);
+  for (uint32_t i = 0; status == TILERT_OK && out.empty() && i < tilert_kernel_variant_count(kernel); ++i) {
+    tilert_variant* raw = nullptr;
+    tilert_kernel_variant(kernel, i, &raw);
+    const tl::Variant variant(raw);
+    const char* text = nullptr;
+    size_t size = 0;
+    status = tilert_variant_text(variant.get(), "source", &text, &size, &error);
+    if (status == TILERT_OK && seen[std::string(text, size)]++ == 0) out = fault(std::string(text, size), target);
+  }
+  if (status != TILERT_OK) out = (status == TILERT_UNSUPPORTED ? "refused: " : "") + tl::Error(status, error).text();
+  tilert_kernel_release(kernel);
+  return out;
+}
+
+class EveryAmdTarget : public testing::TestWithParam<HipPart> {};
+
+TEST_P(EveryAmdTarget, CompilesTheSampleByClang) {
+  for (const char* tool : {kClang, kDisassembler})
+    if (!fs::exists(tool)) GTEST_SKIP() << "no " << tool << " on this machine";
+  auto context = test_context();
+  ASSERT_TRUE(context) << context.error().text();
+  const char* const only = std::getenv("TILERT_HIP_CASES");  // all cases whose text holds that
+  const std::vector<Trial> trials = only ? all_trials() : sampled_trials();
+  std::map<std::string, int> seen;
+  int compiled = 0, refused = 0;
+  for (size_t i = static_cast<size_t>(GetParam().shard); i < trials.size(); i += kHipShards) {
+    if (only && trials[i].text().find(only) == std::string::npos) continue;
+    const Scenario scenario = trials[i].row->make(trials[i].values);
+    if (!refusal_on(scenario, GetParam().target).empty() || !scenario.language.empty()) continue;
+    auto built = scenario.programs.back();
+    ASSERT_TRUE(built) << trials[i].text() << ": " << built.error().text();
+    const std::string wrong = fault(context->get(), scenario, *built, GetParam().target, seen);
+    const bool is_refused = wrong.starts_with("refused: ");
+    if (is_refused && std::getenv("TILERT_HIP_REFUSED")) std::cout << trials[i].text() << ": " << wrong << "\n";
+    EXPECT_TRUE(wrong.empty() || is_refused) << trials[i].text() << " for " << GetParam().target << ": " << wrong;
+    (is_refused ? refused : compiled) += 1;
+  }
+  if (!only) EXPECT_GE(compiled, 4 * refused);
+}
+
+std::vector<HipPart> hip_parts() {
+  std::vector<HipPart> out;
+  for (const char* target : {"gfx90a", "gfx942", "gfx1100", "gfx1201"})
+    for (int shard = 0; shard < kHipShards; ++shard) out.push_back({target, shard});
+  return out;
+}
+std::string hip_part_name(const testing::TestParamInfo<HipPart>& info) {
+  return std::string(info.param.target) + "_part_" + std::to_string(info.param.shard);
+}
+INSTANTIATE_TEST_SUITE_P(Clang, EveryAmdTarget, testing::ValuesIn(hip_parts()), hip_part_name);
+
+}  // namespace
+}  // namespace tilert::conformance
