@@ -1,6 +1,7 @@
 // Barriers that count phases, and tensor copies. What they may name is the verifier's matter (ir/verify_async.cpp), but for
 // what a region says by itself.
 #include "builder/builder.h"
+#include "ir/async.h"
 
 namespace tilert::builder {
 namespace {
@@ -17,6 +18,7 @@ tilert_buffer Builder::barriers(uint32_t count, uint32_t arrivals, const tilert_
     if (kernel_.persistent)
       return make_error(Code::kInvalidProgram, "the kernel is persistent, and a tile would find its barriers in any phase: loop over tiles yourself");
     if (count < 1 || count > kMaxBarriers) return make_error(Code::kInvalidArgument, "{} barriers in a row: 1 to {}", count, kMaxBarriers);
+    if (arrivals < 1 || arrivals > ir::kMaxArrivals) return make_error(Code::kInvalidArgument, "a phase that completes with {} arrivals: 1 to {}", arrivals, ir::kMaxArrivals);
     if (options.layout != TILERT_LAYOUT_AUTO) return make_error(Code::kInvalidArgument, "barriers have no layout");
     ir::Buffer buffer{fmt::format("barriers{}", buffers_.size()), DType::uint64, ir::Scope::barrier, {program_->arena->index(count)}, {}};
     if (options.name) buffer.name = std::string(options.name, strnlen(options.name, 64));
@@ -30,8 +32,8 @@ Result<ir::Access> Builder::barrier_of(const tilert_region* barrier) {
   TILERT_ASSIGN(Place found, place(barrier, "the barrier"));
   const ir::Buffer& buffer = program_->buffers[found.buffer];
   if (buffer.scope != ir::Scope::barrier) return make_error(Code::kInvalidProgram, "the barrier: {} is none; make some with barriers", text_of(found.buffer));
-  if (found.whole && buffer.shape[0]->as_int() != 1)
-    return make_error(Code::kInvalidProgram, "the barrier: {} is {} of them: say which", text_of(found.buffer), buffer.shape[0]->as_int());
+  const int64_t named = found.whole ? buffer.shape[0]->as_int() : found.extents.empty() ? 1 : found.extents[0];
+  if (named != 1) return make_error(Code::kInvalidProgram, "the barrier: {} of {} are named: say which one", named, text_of(found.buffer));
   TILERT_TRY(check_bounds(found.buffer, found.offsets, {1}, "the barrier"));
   return ir::Access{found.buffer, std::move(found.offsets)};
 }

@@ -6,6 +6,8 @@
 
 namespace tilert::ir {
 
+inline constexpr int64_t kMaxArrivals = 1024;  // of a phase of a barrier
+
 bool has_async(const Program& program);  // barriers, or operations of them or of tensor copies
 
 // before: barriers, operations on them, roles. after: a barrier's arrivals and bytes to come are elements of shared tiles, a

@@ -10,7 +10,6 @@
 namespace tilert::ir {
 namespace {
 
-constexpr int64_t kMaxArrivals = 1024;             // of a phase
 constexpr int64_t kMaxExpected = (1 << 20) - 1;    // bytes that a phase can count
 constexpr int64_t kMaxGroups = 16;
 

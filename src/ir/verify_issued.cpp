@@ -77,6 +77,8 @@ class FlightCheck {
       walk(branch->else_body, other);
       return state.merge(other);
     }
+    if (const auto* roles = std::get_if<Roles>(&s.node)) return walk(roles->work, state);  // issuers multiply nothing
+    if (const auto* jump = std::get_if<Jump>(&s.node)) return leave(jump->kind, state);
     if (const auto* op = std::get_if<AsyncOp>(&s.node)) {
       if (op->kind == AsyncOpKind::close) state.close();
       if (op->kind == AsyncOpKind::multiplied) state.wait(op->number);
@@ -92,18 +94,33 @@ class FlightCheck {
       if (const BufferId id = storage_of(p_, use.buffer); state.sums.count(id) || (use.write && state.operands.count(id))) wrong = &s, touched = id;
   }
 
+  // What is under way where a jump stands is so where it leads; nothing comes behind it.
+  void leave(JumpKind kind, Flights& state) {
+    if (kind != JumpKind::finish && !loops_.empty()) (kind == JumpKind::leave ? loops_.back().behind : loops_.back().next).merge(state);
+    state = {};
+  }
+
   template <class Trip>
   void trips(Flights& state, const Trip& trip) {
+    Flights behind;
     for (bool more = true; more && !wrong;) {
       const Flights before = state;
       Flights one = state;
+      loops_.emplace_back();
       trip(one);
+      one.merge(loops_.back().next), behind.merge(loops_.back().behind);
+      loops_.pop_back();
       state.merge(one);
       more = !(before == state);
     }
+    state.merge(behind);
   }
 
+  struct Loop {
+    Flights next, behind;  // that jumps carry
+  };
   const Program& p_;
+  std::vector<Loop> loops_;
 };
 
 }  // namespace

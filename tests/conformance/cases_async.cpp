@@ -181,14 +181,15 @@ Scenario misused_barriers(const Values& v) {
         case 14: b.parallel({64}, [&](tl::Index) { b.arrive(full(0)); }); break;
         case 15: b.wait_stores(17); break;
         case 16: b.load_tensor(A(0, 0).size({32, 64}), a, full(0)); break;
+        case 17: b.arrive(full(0).size({2})); break;
         default: break;
       }
     });
   });
   const std::vector<std::vector<std::string>> words = {
-      {"outside of loops"}, {"persistent"}, {"0 arrivals"}, {"nothing arrives at 'full'", "arrive_expect"}, {"has 2 elements"}, {"say which"},
+      {"outside of loops"}, {"persistent"}, {"0 arrivals", "1 to 1024", "cases_async.cpp:"}, {"nothing arrives at 'full'", "arrive_expect"}, {"has 2 elements"}, {"say which"},
       {"make some with barriers"}, {"full", "no memory"}, {"0 bytes"}, {"moves bytes", "use copy"}, {"3 dims", "view"}, {"which of its matrices"},
-      {"input and cannot be written"}, {"read before anything was written"}, {"cannot stand inside parallel"}, {"17 groups", "0 to 16"}, {"the box is the tile's matrix"}};
+      {"input and cannot be written"}, {"read before anything was written"}, {"cannot stand inside parallel"}, {"17 groups", "0 to 16"}, {"the box is the tile's matrix"}, {"2 of full are named", "say which one"}};
   s.refused = words[static_cast<size_t>(of)];
   return s;
 }
@@ -230,7 +231,7 @@ void add_async_cases(std::vector<Case>& to) {
   to.push_back({"72", "ring", {{"slots", {1, 2, 4}}, {"threads", {64, 256}}}, ring_of_copies});
   to.push_back({"72", "stores", {dtypes({tl::f32, tl::bf16, tl::i8}), {"layout", {0, 2, 4}}}, tensor_stores});
   to.push_back({"72", "arrivals", {}, barrier_arrivals});
-  to.push_back({"72", "misused", {{"of", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}}}, misused_barriers});
+  to.push_back({"72", "misused", {{"of", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17}}}, misused_barriers});
   to.push_back({"72", "no_box", {{"of", {0, 1, 2, 3}}}, no_box});
 }
 

@@ -151,6 +151,8 @@ Scenario misused_products(const Values& v) {
         case 7: b.gemm(a, w(0, 0).size({64, 64}), sum, tl::trans_b | tl::issue); break;
         case 8: b.gemm(a, a, wide(0, 0).size({64, 64}), tl::trans_b | tl::issue); break;
         case 9: b.wait_products(17); break;
+        case 10: b.serial(4, [&](tl::Index i) { issue(), b.commit_products(), b.if_(i == 2, [&] { b.break_(); }), b.wait_products(); }); break;
+        case 11: b.serial(4, [&](tl::Index i) { b.clear(sum), issue(), b.commit_products(), b.if_(i == 2, [&] { b.continue_(); }), b.wait_products(); }), b.wait_products(); break;
         default: break;
       }
       b.copy(sum, C);
@@ -158,7 +160,7 @@ Scenario misused_products(const Values& v) {
   });
   const std::vector<std::vector<std::string>> words = {
       {"is used while an issued gemm", "wait_products"}, {"commit_products and wait_products"}, {"is used while"}, {"is used while"}, {"is used while"},
-      {"operand of an issued gemm", "must be shared"}, {"tf32", "leave the flag"}, {"a part of the tile"}, {"whole fragments"}, {"17 groups", "0 to 16"}};
+      {"operand of an issued gemm", "must be shared"}, {"tf32", "leave the flag"}, {"a part of the tile"}, {"whole fragments"}, {"17 groups", "0 to 16"}, {"is used while"}, {"is used while"}};
   s.refused = words[static_cast<size_t>(of)];
   return s;
 }
@@ -197,7 +199,7 @@ Scenario no_product(const Values& v) {
 void add_issued_cases(std::vector<Case>& to) {
   to.push_back({"73", "ring", {{"types", {0, 1, 2, 3}}, {"trans", {0, 1}}, {"bm", {64, 128, 192}}, {"bn", {64, 192, 256}}, {"slots", {2, 3}}, {"threads", {0, 128}}}, ring_of_products});
   to.push_back({"73", "two_sums", {{"rows", {1, 2, 3}}, {"layout", {0, 1}}}, two_sums});
-  to.push_back({"73", "misused", {{"of", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}}}, misused_products});
+  to.push_back({"73", "misused", {{"of", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}}}, misused_products});
   to.push_back({"73", "no_product", {{"of", {0, 1, 2, 3, 4, 5, 6}}}, no_product});
 }
 

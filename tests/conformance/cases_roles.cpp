@@ -187,9 +187,10 @@ Scenario misused_roles(const Values& v) {
   s.program([&](tl::Builder& b) {
     auto A = b.input("A", tl::f16, {64, 64});
     auto C = b.output("C", tl::f16, {64, 64});
-    b.grid({1}, of == 0 ? tl::persistent() : of == 1 ? tl::threads_fixed(128) : tl::threads(128), [&](tl::Index block) {
+    b.grid({1}, of == 0 ? tl::persistent() : of == 1 ? tl::threads_fixed(128) : tl::threads(128), [&](tl::Index) {
       auto a = b.shared(tl::f16, {64, 64});
       auto f = b.fragment(tl::f16, {64, 64});
+      auto sum = b.fragment(tl::f32, {64, 64});
       if (of == 2) b.clear(f);
       if (of == 3) b.var(tl::f32);
       const auto nothing = [] {};
@@ -212,6 +213,7 @@ Scenario misused_roles(const Values& v) {
         case 12: b.roles(nothing, fill), b.copy(a, C); break;
         case 13: b.roles([&] { b.pipelined(4, [&](tl::Index) {}); }, nothing); break;
         case 14: b.clear(a), b.roles([&] { b.if_(tl::cast(tl::f32, a(0, 0)) > 0, [&] { b.commit_stores(); }); }, fill); break;
+        case 15: b.roles(nothing, [&] { fill(), b.gemm(a, a, sum, tl::overwrite | tl::trans_b | tl::issue), b.commit_products(), b.copy(sum, C); }); break;
         default: b.roles(nothing, nothing);
       }
     });
@@ -219,7 +221,7 @@ Scenario misused_roles(const Values& v) {
   const std::vector<std::vector<std::string>> words = {
       {"persistent"}, {"loop over threads in a role", "parallel"}, {"in front of roles"}, {"declare it in the role"}, {"issuing role", "the work does the rest"},
       {"issuing role"}, {"issuing role"}, {"return in a role"}, {"grid_sync in a role"}, {"outside of loops"}, {"40 and 100 registers", "multiples of 8"},
-      {"another role arrives"}, {"last statement"}, {"issuing role"}, {"reads 'shared0'"}};
+      {"another role arrives"}, {"last statement"}, {"issuing role"}, {"reads 'shared0'"}, {"is used while an issued gemm"}};
   s.refused = words[static_cast<size_t>(of)];
   return s;
 }
@@ -229,7 +231,7 @@ Scenario misused_roles(const Values& v) {
 void add_role_cases(std::vector<Case>& to) {
   to.push_back({"73", "gemm_by_hand", {{"types", {0, 1, 2}}, {"bm", {64, 128}}, {"bn", {64, 128}}, {"slots", {2, 4}}, {"store", {0, 1, 2}}, {"registers", {0, 1}}}, gemm_by_hand});
   to.push_back({"73", "listed_rows", {{"slots", {1, 3}}}, listed_rows});
-  to.push_back({"73", "misused_roles", {{"of", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}}}, misused_roles});
+  to.push_back({"73", "misused_roles", {{"of", {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}}}, misused_roles});
 }
 
 }  // namespace tilert::conformance
