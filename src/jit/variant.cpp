@@ -18,9 +18,11 @@ std::string hex(const Digest& digest) { return to_hex(digest); }
 
 CompileRequest request_of(const codegen::GeneratedProgram& generated, const Target& target, uint64_t deadline_ms) {
   CompileRequest request;
-  const bool is_llvm = generated.language == codegen::Language::llvm_ir;
-  request.language = is_llvm ? Language::llvm_ir : Language::cuda;
-  request.output = is_llvm ? BinaryKind::object : BinaryKind::cubin;
+  switch (generated.language) {
+    case codegen::Language::cuda: request.language = Language::cuda, request.output = BinaryKind::cubin; break;
+    case codegen::Language::hip: request.language = Language::hip, request.output = BinaryKind::code_object; break;
+    case codegen::Language::llvm_ir: request.language = Language::llvm_ir, request.output = BinaryKind::object; break;
+  }
   request.target = target.text;
   request.source = generated.source;
   for (const auto& [name, text] : generated.headers) request.headers.push_back({name, text});

@@ -162,7 +162,7 @@ TEST(DeviceFunctions, MisusedAreErrorsOfTheBuilder) {
       {"'tl_x': a name is an identifier", declared("tl_x", tl::f32, tl::f32, "cuda", "x")},
       {"another function 'f' is declared", declared("f", tl::f32, tl::f32, "cuda", "f")},
       {"does not define 'g'", declared("g", tl::f32, tl::f32, "cuda", "__device__ float gg(float x) { return x; }")},
-      {"the language 'ptx' is neither", declared("g", tl::f32, tl::f32, "ptx", "g")},
+      {"the language 'ptx' is none of", declared("g", tl::f32, tl::f32, "ptx", "g")},
       {"text 0 is empty", declared("g", tl::f32, tl::f32, "cuda", "")},
       {"parameter 0 is e4m3 by value", declared("g", tl::e4m3, tl::f32, "cuda", "g")},
       {"gives i4", declared("g", tl::f32, tl::i4, "cuda", "g")},
