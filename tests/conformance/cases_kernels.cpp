@@ -1,10 +1,11 @@
-// Cases 80 to 83 and 90: the programs of tilert/kernels/gemm.hpp: dense products with epilogues, of experts, of few rows, with scales, sparse.
-// Their choices are small tiles, so that small products have several; what the cost model chooses is tested in tests/kernels.
+// Cases 80, 82, 83 and 90: the programs of tilert/kernels/gemm.hpp: dense products with epilogues, of few rows, with scales, sparse. What the
+// cost model chooses is tested in tests/kernels; products of experts: cases_groups.cpp.
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <iterator>
 
+#include "conformance/choices.h"
 #include "conformance/scenario.h"
 #include "tilert/kernels/gemm.hpp"
 
@@ -12,60 +13,7 @@ namespace tilert::conformance {
 namespace {
 
 namespace kernels = tl::kernels;
-
-tl::ProductChoice tiles(tilert_product_path path, int64_t m, int64_t n, int64_t k, bool swapped, int64_t stages = 3) {
-  tl::ProductChoice c;
-  c.path = path;
-  c.tile_m = static_cast<uint32_t>(m), c.tile_n = static_cast<uint32_t>(n), c.tile_k = static_cast<uint32_t>(k);
-  c.consumers = path == TILERT_PATH_WARPGROUP ? (swapped ? n : m) % 128 == 0 ? 2 : 1 : 0;
-  c.threads = 128;
-  c.stages = static_cast<uint32_t>(stages);
-  c.cluster = c.split_k = 1;
-  c.raster = 2;
-  c.flags = (path == TILERT_PATH_VECTOR ? 0 : uint32_t{TILERT_CHOICE_PERSISTENT}) | (swapped ? uint32_t{TILERT_CHOICE_SWAPPED} : 0);
-  return c;
-}
-
-// Warps and warpgroups, either side's rows the instruction's.
-tl::ProductChoice form_of(int64_t form) {
-  switch (form) {
-    case 0: return tiles(TILERT_PATH_WARP, 32, 64, 32, false);
-    case 1: return tiles(TILERT_PATH_WARP, 16, 32, 32, true);
-    case 2: return tiles(TILERT_PATH_WARPGROUP, 64, 64, 64, false, 2);
-    case 3: return tiles(TILERT_PATH_WARPGROUP, 128, 32, 64, false, 2);
-    default: return tiles(TILERT_PATH_WARPGROUP, 16, 64, 32, true);
-  }
-}
-
-// Rows and columns of the operands as they are stored, from row to row `leading` elements.
-struct Matrix {
-  Reals data;
-  int64_t leading;
-  bool transposed;
-  Real at(int64_t r, int64_t c) const { return transposed ? data[c * leading + r] : data[r * leading + c]; }
-};
-
-Matrix matrix(tl::DType dtype, int64_t rows, int64_t columns, bool transposed, int64_t leading, uint64_t seed) {
-  if (transposed) std::swap(rows, columns);
-  if (!leading) leading = columns;
-  const int64_t low = is_unsigned(dtype) ? 0 : -3;
-  return {whole((rows - 1) * leading + columns, low, 3, seed), leading, transposed};
-}
-
-// Element (i, j) of a product and the sum of its terms' magnitudes.
-std::pair<Real, Real> element(const Matrix& a, const Matrix& b, int64_t i, int64_t j, int64_t k) {
-  Real value = 0, size = 0;
-  for (int64_t e = 0; e < k; ++e) {
-    const Real term = a.at(i, e) * b.at(e, j);
-    value += term, size += std::fabs(term);
-  }
-  return {value, size};
-}
-
-void add_operand(Launch& launch, tl::DType dtype, const Matrix& m, int64_t rows, int64_t columns) {
-  if (m.transposed) std::swap(rows, columns);
-  launch.input(dtype, m.data).placed({rows, columns}, {m.leading, 1});
-}
+using choices::add_operand, choices::element, choices::form_of, choices::Matrix, choices::matrix, choices::tiles;
 
 // Operands of two types, and what their product is stored as. Those of f64 are summed in it, unless the other one is cast to.
 struct Mixed {
@@ -124,65 +72,6 @@ Scenario dense(const Values& v) {
     launch.output(p.c, want).placed({m, p.n}, {ldc, 1});
     if (chained) launch.scalar(tl::f32, 2).input(tl::f32, column).input(tl::bf16, both);
     if (scaled) launch.input(tl::f32, row).input(tl::f16, column);
-  }
-  return s;
-}
-
-// How many rows each of four groups has.
-std::vector<int64_t> group_sizes(int64_t which) {
-  switch (which) {
-    case 0: return {0, 37, 1, 16};
-    case 1: return {0, 0, 54, 0};
-    case 2: return {0, 0, 0, 0};
-    default: return {16, 16, 16, 6};
-  }
-}
-
-// 81. Groups of zero rows, of one, of all, of none; rows of no group keep their bytes; tiles that end with a group.
-Scenario grouped(const Values& v) {
-  constexpr int64_t kGroups = 4, kRows = 60, kPerGroup = 54;
-  const bool masked = v["masked"];
-  tl::Product p;
-  p.a = p.b = v.dtype(), p.c = tl::f32;
-  p.trans_b = v["trans_b"];
-  p.n = v["N"], p.k = 72;
-  const tl::ProductChoice choice = form_of(v["form"]);
-  const auto form = masked ? kernels::GroupForm::masked : kernels::GroupForm::contiguous;
-  Scenario s;
-  s.programs.push_back(v["scaled"] ? kernels::try_grouped_gemm(p, choice, form, kGroups, kernels::chain(kernels::row_scale(), kernels::group_bias(tl::bf16, kGroups)))
-                                   : kernels::try_grouped_gemm(p, choice, form, kGroups));
-  for (const int64_t which : {0, 1, 2, 3}) {
-    const std::vector<int64_t> sizes = group_sizes(which);
-    const int64_t m = masked ? kPerGroup : kRows, rows = masked ? kGroups * m : m, tile = choice.tile_m;
-    const int64_t slots = kernels::grouped_tiles(form, kGroups, m, choice);
-    const Matrix a = matrix(p.a, rows, p.k, false, 0, 1);
-    const Matrix b = matrix(p.b, p.trans_b ? kGroups * p.n : kGroups * p.k, p.trans_b ? p.k : p.n, false, 0, 2);
-    const Reals scale = whole(rows, -2, 2, 3), bias = whole(kGroups * p.n, -9, 9, 4);
-    std::vector<Want> want = untouched(rows * p.n), table = untouched(slots * 3);
-    Reals given = masked ? Reals() : Reals{0};
-    int64_t first = 0, slot = 0;
-    for (int64_t g = 0; g < kGroups; ++g) {
-      if (masked) first = g * m;
-      for (int64_t r = 0; r < sizes[g]; ++r)
-        for (int64_t j = 0; j < p.n; ++j) {
-          Real value = 0;
-          for (int64_t e = 0; e < p.k; ++e) value += a.at(first + r, e) * (p.trans_b ? b.at(g * p.n + j, e) : b.at(g * p.k + e, j));
-          want[(first + r) * p.n + j] = {v["scaled"] ? value * scale[first + r] + bias[g * p.n + j] : value};
-        }
-      for (int64_t r = 0; r < sizes[g]; r += tile, ++slot) {
-        const int64_t entry[] = {g, first + r, first + sizes[g]};
-        for (int d = 0; d < 3; ++d) table[slot * 3 + d] = {static_cast<Real>(entry[d])};
-      }
-      first += sizes[g];
-      given.push_back(static_cast<Real>(masked ? sizes[g] : first));
-    }
-    const int64_t columns = (p.n + choice.tile_n - 1) / choice.tile_n;
-    std::vector<int64_t> dims = {m, slots};
-    if (masked && v["scaled"]) dims.push_back(rows);
-    s.launch(dims).input(p.a, a.data).input(p.b, b.data).output(tl::f32, want).input(tl::i32, given).inout(tl::i32, Reals(slots * 3, -9), table)
-        .inout(tl::i32, {-9, 0}, exactly({static_cast<Real>(slot * columns), 0}));
-    s.launches.back().max_blocks = which % 3 == 0 ? 2 : 0;
-    if (v["scaled"]) s.launches.back().input(tl::f32, scale).input(tl::bf16, bias);
   }
   return s;
 }
@@ -289,8 +178,6 @@ void add_kernel_cases(std::vector<Case>& to) {
   for (int64_t i = 0; i < static_cast<int64_t>(std::size(kMixed)); ++i) mixed.values.push_back(i);
   to.push_back({"80", "dense_products_of_mixed_types", {mixed, {"trans", {2, 0, 1, 3}}, {"form", {0, 1, 2, 4}}, {"epilogue", {0, 1}}, {"K", {136, 70}}, {"apart", {0, 3}}}, dense});
   to.push_back({"80", "dense_products_of_fp8", {dtypes({tl::e4m3, tl::e5m2}), {"trans", {2}}, {"form", {0, 2}}, {"epilogue", {0}}, {"K", {136}}, {"apart", {0}}, {"out", {id(tl::f32)}}, {"tf32", {0}}}, dense});
-  to.push_back({"81", "products_of_groups",
-                {{"masked", {0, 1}}, dtypes({tl::bf16, tl::f32}), {"trans_b", {1, 0}}, forms, {"N", {64, 40}}, {"scaled", {0, 1}}}, grouped});
   to.push_back({"82", "products_of_few_rows",
                 {dtypes({tl::bf16, tl::f16, tl::f32}), {"weights", {id(tl::bf16), id(tl::e4m3), id(tl::f32)}}, {"rows", {1, 2, 4}}, {"tile_n", {4, 16}}, {"N", {33}},
                  {"K", {264, 197}}, {"epilogue", {0, 1}}},

@@ -192,5 +192,6 @@ void add_grid_cases(std::vector<Case>& to);
 void add_persistent_cases(std::vector<Case>& to);
 void add_report_cases(std::vector<Case>& to);
 void add_kernel_cases(std::vector<Case>& to);
+void add_group_cases(std::vector<Case>& to);
 
 }  // namespace tilert::conformance
