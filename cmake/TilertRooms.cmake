@@ -14,7 +14,7 @@ function(tilert_room name)
       ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR}/generated)
     target_compile_definitions(tilert_${name} PRIVATE TILERT_BUILDING)
     target_compile_definitions(tilert_${name} PRIVATE TILERT_WITH_CPU=$<BOOL:${TILERT_CPU}>
-      TILERT_WITH_CUDA=$<BOOL:${TILERT_CUDA}>)
+      TILERT_WITH_CUDA=$<BOOL:${TILERT_CUDA}> TILERT_WITH_HIP=$<BOOL:${TILERT_HIP}>)
     target_link_libraries(tilert_${name} PRIVATE tilert_flags tilert_external)
     set_property(GLOBAL APPEND PROPERTY TILERT_ROOMS ${name})
   endif()

@@ -1214,9 +1214,10 @@ typedef struct tilert_event {
 } tilert_event;
 
 /* The environment is read through secure_getenv when a context is created or first compiles, never on the launch path:
- * TILERT_CACHE_DIR (directory of the cache; else XDG_CACHE_HOME, else HOME) and TILERT_NVRTC_PATH (the NVRTC to use;
- * else the loader's libnvrtc.so.13 and .12, then /usr/local/cuda*, then NVIDIA's Python packages). Nothing else of the
- * environment has an effect, and neither changes generated code or keys. */
+ * TILERT_CACHE_DIR (directory of the cache; else XDG_CACHE_HOME, else HOME), TILERT_NVRTC_PATH (the NVRTC to use;
+ * else the loader's libnvrtc.so.13 and .12, then /usr/local/cuda*, then NVIDIA's Python packages) and TILERT_HIPRTC_PATH
+ * (the hipRTC to use, with its comgr; else the loader's libhiprtc.so.7 down to libamdhip64.so.5, then /opt/rocm*). Nothing
+ * else of the environment has an effect, and none changes generated code or keys. */
 typedef struct tilert_context_options {
   uint32_t struct_size;
   uint32_t flags; /* TILERT_ALLOW_SOURCE: programs may hold source text */
@@ -1232,6 +1233,7 @@ typedef struct tilert_context_options {
   uint64_t compile_timeout;    /* ns for one compile, TILERT_TIMEOUT afterwards; 0: none */
   void (*on_event)(void* user, const tilert_event* event); /* from any thread, no lock held; must not unwind */
   void* on_event_user;
+  const char* hiprtc_path; /* absolute, a file or a folder with libhiprtc or libamdhip64; NULL: TILERT_HIPRTC_PATH, else searched */
 } tilert_context_options;
 
 /* A context: cache, compile pool, options. One per process is usual, several are legal. `options` may be NULL.

@@ -33,7 +33,8 @@ Result<jit::ContextOptions> context_options(const tilert_context_options& o) {
   out.cache_namespace = capi::text_or_empty(o.cache_namespace);
   out.plugin_path = capi::text_or_empty(o.plugin_path);
   out.nvrtc_path = capi::text_or_empty(o.nvrtc_path);
-  for (const auto* path : {&out.plugin_path, &out.nvrtc_path})
+  out.hiprtc_path = capi::text_or_empty(o.hiprtc_path);
+  for (const auto* path : {&out.plugin_path, &out.nvrtc_path, &out.hiprtc_path})
     if (!path->empty() && path->front() != '/')
       return make_error(Code::kInvalidArgument, "'{}' is not an absolute path", *path);
   out.seal = o.seal != 0;

@@ -103,6 +103,20 @@ Status check_macro_for_asm(Language language, const std::string& what, const std
   return {};
 }
 
+bool names_llvm_intrinsic(std::string_view text) {
+  CLexer lexer(text, "");
+  std::string literal;
+  while (true) {
+    const Result<CToken> token = lexer.next();
+    const bool string = token && (token->kind == CTokenKind::string || token->kind == CTokenKind::raw_string);
+    if (string) literal += token->text;
+    if (string || (token && token->kind == CTokenKind::newline)) continue;
+    if (literal.find("llvm.") != std::string::npos) return true;
+    literal.clear();
+    if (!token || token->kind == CTokenKind::end) return false;
+  }
+}
+
 // `\2E` in a string of LLVM text is a byte in hexadecimal. Resolving escapes everywhere can only find more.
 Status guard_llvm_text(const std::string& text) {
   std::string decoded;

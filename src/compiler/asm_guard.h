@@ -35,6 +35,10 @@ class AsmRule {
 // for.
 Status check_macro_for_asm(Language language, const std::string& what, const std::vector<CToken>& body);
 
+// Whether a string literal of C-family text, or neighbours that are one literal, holds "llvm.", as the label of a declaration
+// that means an intrinsic does.
+bool names_llvm_intrinsic(std::string_view text);
+
 Status guard_llvm_text(const std::string& text);
 
 }  // namespace tilert

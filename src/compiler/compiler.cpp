@@ -104,6 +104,7 @@ std::string compile_key_text(const CompileRequest& request) {
   content.program_name.clear();
   content.deadline_ms = 0;
   content.entry_names.clear();
+  content.foreign = request.foreign && request.language == Language::hip;  // elsewhere one compiler takes both alike
   content.options = effective_options(request.language, request.options);
   return serialize(content);
 }

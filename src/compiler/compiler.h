@@ -44,6 +44,7 @@ struct CompileRequest {
   std::vector<std::string> name_expressions;  // C++ names whose lowered form is wanted: "scale<float, 4>"
   std::vector<std::string> entry_names;       // extern "C" entries that the caller will look up
   uint64_t deadline_ms = 0;                   // for the whole compile; 0: none. Not part of a key
+  bool foreign = false;  // holds text that is not the library's own: it may expect the compiler's headers, and is not trusted
   bool operator==(const CompileRequest&) const = default;
 };
 

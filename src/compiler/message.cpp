@@ -22,6 +22,7 @@ enum RequestTag : uint32_t {
   kNameExpression,
   kEntryName,
   kDeadline,
+  kForeign,
 };
 enum BinaryTag : uint32_t {
   kKind = 1,
@@ -81,6 +82,7 @@ bool take_request_field(CompileRequest& request, const flat::Field& field) {
     case kNameExpression: return request.name_expressions.push_back(text), true;
     case kEntryName: return request.entry_names.push_back(text), true;
     case kDeadline: return request.deadline_ms = number, field.bytes.size() == 8;
+    case kForeign: return request.foreign = true, field.bytes.empty();
     default: return false;
   }
 }
@@ -133,6 +135,7 @@ std::string serialize(const CompileRequest& request) {
   for (const std::string& expression : request.name_expressions) flat::append(out, kNameExpression, expression);
   for (const std::string& name : request.entry_names) flat::append(out, kEntryName, name);
   flat::append_number(out, kDeadline, request.deadline_ms);
+  if (request.foreign) flat::append(out, kForeign, {});
   return out;
 }
 

@@ -28,7 +28,11 @@ class Builder {
   }
 
   Result<runtime::Artifact> run() {
-    out_.kind = generated_.language == codegen::Language::llvm_ir ? runtime::CodeKind::cpu_object : runtime::CodeKind::cubin;
+    switch (generated_.language) {
+      case codegen::Language::cuda: out_.kind = runtime::CodeKind::cubin; break;
+      case codegen::Language::hip: out_.kind = runtime::CodeKind::code_object; break;
+      case codegen::Language::llvm_ir: out_.kind = runtime::CodeKind::cpu_object; break;
+    }
     out_.target = generated_.target;
     for (const ir::Parameter& p : program_.parameters) TILERT_TRY(parameter(p));
     for (size_t i = 0; i < program_.dims.size(); ++i) dim(i);
@@ -296,8 +300,12 @@ Result<runtime::Artifact> build_artifact(const ir::Program& source, const Genera
 
 void attach_code(runtime::Artifact& artifact, const Binary& binary) {
   artifact.code.assign(binary.bytes.begin(), binary.bytes.end());
-  artifact.kind = binary.kind == BinaryKind::object ? runtime::CodeKind::cpu_object
-                  : binary.kind == BinaryKind::ptx ? runtime::CodeKind::ptx : runtime::CodeKind::cubin;
+  switch (binary.kind) {
+    case BinaryKind::cubin: artifact.kind = runtime::CodeKind::cubin; break;
+    case BinaryKind::ptx: artifact.kind = runtime::CodeKind::ptx; break;
+    case BinaryKind::object: artifact.kind = runtime::CodeKind::cpu_object; break;
+    case BinaryKind::code_object: artifact.kind = runtime::CodeKind::code_object; break;
+  }
   artifact.provenance.compiler = binary.compiler;
   for (runtime::Kernel& k : artifact.kernels)
     for (const LoweredName& n : binary.lowered_names)

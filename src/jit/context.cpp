@@ -1,4 +1,5 @@
 // A context: one cache, the compilers, counters.
+#include "compiler/hip.h"
 #include "compiler/llvm_compiler.h"
 #include "compiler/nvrtc.h"
 #include "jit/jit.h"
@@ -34,6 +35,7 @@ Result<std::shared_ptr<Context>> Context::create(ContextOptions options) {
   }
   context->cache_ = Cache::open(std::move(cache));
   context->compilers_.add(Language::cuda, [path = o.nvrtc_path] { return open_nvrtc({path, {}}); });
+  context->compilers_.add(Language::hip, [path = o.hiprtc_path] { return open_hip({path}); });
   context->compilers_.add(Language::llvm_ir, [path = o.plugin_path] { return open_llvm(path); });
   return context;
 }

@@ -40,7 +40,7 @@ struct ContextOptions {
   std::string cache_path;        // directory; empty: the user's
   std::string cache_namespace;
   std::string plugin_path;       // of the LLVM plugin; empty: beside the library
-  std::string nvrtc_path;        // empty: searched
+  std::string nvrtc_path, hiprtc_path;  // empty: searched
   bool seal = false;
   bool allow_source = false;
   uint64_t deadline_ms = 0;      // of one compile; 0: none

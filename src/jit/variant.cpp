@@ -16,8 +16,10 @@ namespace {
 
 std::string hex(const Digest& digest) { return to_hex(digest); }
 
-CompileRequest request_of(const codegen::GeneratedProgram& generated, const Target& target, uint64_t deadline_ms) {
+CompileRequest request_of(const codegen::GeneratedProgram& generated, const Target& target, uint64_t deadline_ms,
+                          bool foreign) {
   CompileRequest request;
+  request.foreign = foreign;
   switch (generated.language) {
     case codegen::Language::cuda: request.language = Language::cuda, request.output = BinaryKind::cubin; break;
     case codegen::Language::hip: request.language = Language::hip, request.output = BinaryKind::code_object; break;
@@ -115,7 +117,7 @@ Result<runtime::ArtifactPtr> Variant::make() {
   }
   TILERT_ASSIGN(const codegen::GeneratedProgram generated, generate(*program_, choices_, target_, device_));
   TILERT_ASSIGN(runtime::Artifact artifact, build_artifact(*program_, generated, choices_));
-  const CompileRequest request = request_of(generated, target_, context_->options().deadline_ms);
+  const CompileRequest request = request_of(generated, target_, context_->options().deadline_ms, ir::holds_source(*program_));
   binary_key_ = key_of(request);
   std::optional<Binary> binary;
   const auto compile = [&]() -> Result<CacheEntry> {

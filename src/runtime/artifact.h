@@ -27,7 +27,7 @@ inline constexpr uint32_t kMaxTensorMaps = 16;        // per kernel
 inline constexpr uint32_t kTensorMapBytes = 128;
 
 // Enum values below are part of the format; never reuse one.
-enum class CodeKind : uint8_t { cubin = 1, ptx = 2, cpu_object = 3 };
+enum class CodeKind : uint8_t { cubin = 1, ptx = 2, cpu_object = 3, code_object = 4 };
 enum class Access : uint8_t { in = 1, out = 2, inout = 3 };
 
 // What strides an argument may have, one rule per dim of a tensor.

@@ -48,10 +48,9 @@ class Verifier {
   }
 
   Status check_lists() const {
-    const auto kind = artifact_.kind;
-    if (kind != CodeKind::cubin && kind != CodeKind::ptx && kind != CodeKind::cpu_object) {
-      return wrong("code of kind {}", static_cast<int>(kind));
-    }
+    const auto kind = static_cast<int>(artifact_.kind);
+    if (kind < static_cast<int>(CodeKind::cubin) || kind > static_cast<int>(CodeKind::code_object))
+      return wrong("code of kind {}", kind);
     if (!is_text(artifact_.target)) return wrong("no target");
     if (artifact_.code.empty()) return wrong("no code");
     if (artifact_.params.size() > kMaxParams) return wrong("{} parameters", artifact_.params.size());

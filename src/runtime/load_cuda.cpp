@@ -19,6 +19,9 @@ Status check_demands(const Device& device, const Artifact& artifact) {
     return make_error(Code::kInvalidArgument, "a kernel compiled for the CPU ('{}') cannot be loaded on {}",
                       artifact.target, facts.name);
   }
+  if (artifact.kind == CodeKind::code_object) {
+    return make_error(Code::kInvalidArgument, "a kernel compiled for AMD GPUs ('{}') cannot be loaded on {}", artifact.target, facts.name);
+  }
   const std::string why = why_target_does_not_fit(artifact.kind, artifact.target, facts.major, facts.minor);
   if (!why.empty()) {
     return refusal(fmt::format("a kernel compiled for '{}' does not run on {}: {}", artifact.target, facts.name, why),

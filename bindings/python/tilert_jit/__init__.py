@@ -215,11 +215,12 @@ class Context(_Handle):
 
     _release = "tilert_context_release"
 
-    def __init__(self, cache="default", cache_path=None, plugin_path=None, nvrtc_path=None, allow_source=False):
+    def __init__(self, cache="default", cache_path=None, plugin_path=None, nvrtc_path=None, allow_source=False, hiprtc_path=None):
         options = _abi.ContextOptions(struct_size=_c.sizeof(_abi.ContextOptions))
         options.flags = 1 if allow_source else 0
         options.cache_mode = {"default": 0, "memory": 1, "off": 2}[cache]
-        for name, value in (("cache_path", cache_path), ("plugin_path", plugin_path), ("nvrtc_path", nvrtc_path)):
+        for name, value in (("cache_path", cache_path), ("plugin_path", plugin_path), ("nvrtc_path", nvrtc_path),
+                            ("hiprtc_path", hiprtc_path)):
             setattr(options, name, str(value).encode() if value else None)
         raw = _c.c_void_p()
         _abi.call("tilert_context_create", _c.byref(options), _c.byref(raw))

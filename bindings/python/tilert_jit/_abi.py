@@ -26,7 +26,7 @@ ParameterInfo = _struct("ParameterInfo", ("struct_size", _u32), ("is_tensor", _u
 ContextOptions = _struct("ContextOptions", ("struct_size", _u32), ("flags", _u32), ("cache_mode", _i32), ("isolate", _i32),
                          ("cache_path", _str), ("cache_namespace", _str), ("plugin_path", _str), ("nvrtc_path", _str),
                          ("helper_path", _str), ("compile_threads", _u32), ("seal", _u32), ("compile_timeout", _u64),
-                         ("on_event", _ptr), ("on_event_user", _ptr))
+                         ("on_event", _ptr), ("on_event_user", _ptr), ("hiprtc_path", _str))
 Stats = _struct("Stats", ("struct_size", _u32), ("reserved", _u32),
                 *[(name, _u64) for name in ("memory_hits", "disk_hits", "misses", "compiles", "compile_failures",
                                             "compile_nanoseconds", "puts", "put_bytes", "cache_faults", "sealed_misses",
