@@ -9,6 +9,7 @@
 #include "ir/visit.h"
 #include "passes/hints.h"
 #include "passes/region.h"
+#include "passes/role_trips.h"
 
 namespace tilert::passes {
 namespace {
@@ -71,19 +72,33 @@ class Clusters {
       for (const size_t dim : {size_t{1}, size_t{0}, size_t{2}}) {
         if (dim >= kernel_.grid.size() || is_alone(kernel_.grid[dim])) continue;
         const std::set<VarId> vars = differing(program_, kernel_, kernel_.block_vars[dim]);
-        if (depends_on(loop().begin, vars) || depends_on(loop().end, vars)) {
+        if (depends_on(loop().begin, vars) || depends_on(loop().end, vars) || chooses_trips(vars)) {
           if (kernel_.grid.size() == 1) reason = "neighbouring blocks make different numbers of trips";
           continue;
         }
-        for (const StmtPtr& s : loop().body) {
-          const auto* copy = std::get_if<Copy>(&s->node);
-          if (!copy || (asked && !copy->multicast) || program_.buffer(copy->src.buffer).scope != Scope::global) continue;
-          if (std::any_of(copy->src.offsets.begin(), copy->src.offsets.end(), [&](Expr e) { return depends_on(e, vars); })) continue;
-          dim_ = dim;
-          return {};
-        }
+        bool shares = false;
+        for_each_stmt(loop().body, [&](const Stmt& s) {
+          const auto* copy = std::get_if<Copy>(&s.node);
+          if (!copy || (asked && !copy->multicast) || program_.buffer(copy->src.buffer).scope != Scope::global) return;
+          shares |= std::none_of(copy->src.offsets.begin(), copy->src.offsets.end(), [&](Expr e) { return depends_on(e, vars); });
+        });
+        if (!shares) continue;
+        dim_ = dim;
+        return {};
       }
     return reason;
+  }
+
+  // Whether copies and products stand in branches that such variables decide.
+  bool chooses_trips(const std::set<VarId>& vars) const {
+    bool found = false;
+    for_each_stmt(loop().body, [&](const Stmt& s) {
+      const auto* branch = std::get_if<If>(&s.node);
+      if (!branch || !depends_on(branch->condition, vars)) return;
+      for (const Block* block : {&branch->then_body, &branch->else_body})
+        for_each_stmt(*block, [&](const Stmt& inner) { found |= std::holds_alternative<Gemm>(inner.node) || is_load(program_, inner); });
+    });
+    return found;
   }
 
   // What blocks beyond the grid would do as well as the others must be seen by nobody.

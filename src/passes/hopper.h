@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "passes/lower.h"
+#include "passes/role_trips.h"
 
 namespace tilert::passes {
 
@@ -28,6 +29,7 @@ class RoleLowering {
   // ---- the frame (hopper_kernel.cpp) ----
   const ir::Stmt& loop_stmt() const;
   const ir::For& loop() const;
+  const ir::Block& trip() const { return trip_of(loop()); }  // of which conditions may let some pass over
   bool is_common(const ir::Stmt& s) const;
   bool is_of_ring(ir::BufferId tile) const;
   // Shared tiles are declared where both roles see them; those that the loop fills have a slot for each stage.
@@ -37,7 +39,9 @@ class RoleLowering {
   RingPlace enter_ring(int64_t parity);
   std::pair<ir::Expr, ir::Expr> read_place(const RingPlace& place);
   void advance(const RingPlace& place, ir::Expr slot, ir::Expr parity);
-  void loop_over(const std::function<void()>& body);
+  // The loop, its conditions, and in what is a trip then, the body. Behind each condition the lets of those that the role makes.
+  void loop_over(const std::set<ir::VarId>& lets, const std::function<void()>& body);
+  void enter_trip(const ir::Block& block, const std::set<ir::VarId>& lets, const std::function<void()>& body);
   // What a role does for each tile: once, or in the loop over tiles, with what both roles compute for themselves there, but for
   // the lets that it computes `later`.
   Status over_tiles(const std::unordered_set<ir::VarId>& later, const std::function<Status()>& tile);
@@ -45,9 +49,10 @@ class RoleLowering {
   // ---- producer: one thread issues the engine's copies ----
   Status produce(ir::Expr thread, int64_t consumers);
   void issue_copies(ir::Expr slot);
-  int64_t slot_bytes() const;
+  ir::Expr slot_bytes();
   void note_tensor_copy(const ir::Stmt& s, ir::BufferId to, const TensorMapPlan& map);
   void load(const ir::Stmt& s, const ir::Copy& copy, ir::Expr slot);
+  ir::Expr coordinate(ir::Expr at);
 
   // ---- copies by all threads of the producer (hopper_copy.cpp) ----
   struct Pieces {
@@ -129,6 +134,9 @@ class RoleLowering {
   // ---- a trip's statements in their order (hopper_trip.cpp) ----
   bool is_load(const ir::Stmt& s) const { return roles_.loads.count(s.ordinal) || roles_.by_threads.count(s.ordinal); }
   Status in_order_loop();
+  Status in_order(const ir::Block& block, ir::Expr slot);
+  Status branch_in_order(const ir::If& branch, ir::Expr slot);
+  bool is_made_before(const ir::Stmt& s) const;
   Status multiply_in_order(const ir::Stmt& s, const ir::Gemm& gemm, ir::Expr slot);
   // Operand a in packed registers, four for each of the product's steps; kNoBuffer: it is read from its tile.
   Result<ir::BufferId> packed_operand(const ir::Gemm& gemm, const GemmPlan& plan, ir::Expr slot);

@@ -38,24 +38,24 @@ Expr RoleLowering::enter_copies(Expr thread, int64_t consumers) {
 }
 
 void RoleLowering::copy_by_threads(Expr slot, Expr copier) {
-  for (const StmtPtr& s : loop().body) {
-    const auto* copy = std::get_if<Copy>(&s->node);
-    if (!copy || !roles_.by_threads.count(s->ordinal)) continue;
-    const int64_t bytes = async_piece(*s, *copy), size = dtype_bytes(low_.program().buffer(copy->dst.buffer).dtype);
+  for_each_load(low_.program(), trip(), [&](const StmtPtr& s, const Copy& copy, Expr condition) {
+    if (!roles_.by_threads.count(s->ordinal)) return;
+    const int64_t bytes = async_piece(*s, copy), size = dtype_bytes(low_.program().buffer(copy.dst.buffer).dtype);
     low_.plan().copies[s->ordinal] = {bytes ? CopyPlan::Engine::asynchronous : CopyPlan::Engine::registers, bytes ? bytes : size};
-    low_.emit(Group{std::to_string(s->ordinal) + ": copy by the producer's threads", low_.collect([&] {
-      if (bytes) fly(*copy, pieces_of(*copy, bytes / size), slot, copier);
-      else carry(*s, *copy, slot, copier);
-    })});
-  }
+    low_.when(condition, [&] {
+      low_.emit(Group{std::to_string(s->ordinal) + ": copy by the producer's threads", low_.collect([&] {
+        if (bytes) fly(copy, pieces_of(copy, bytes / size), slot, copier);
+        else carry(*s, copy, slot, copier);
+      })});
+    });
+  });
   land(slot);
 }
 
 bool RoleLowering::flies() const {
-  return std::any_of(loop().body.begin(), loop().body.end(), [&](const StmtPtr& s) {
-    const auto* copy = std::get_if<Copy>(&s->node);
-    return copy && roles_.by_threads.count(s->ordinal) && async_piece(*s, *copy) != 0;
-  });
+  bool found = false;
+  for_each_load(low_.program(), trip(), [&](const StmtPtr& s, const Copy& copy, Expr) { found |= roles_.by_threads.count(s->ordinal) && async_piece(*s, copy) != 0; });
+  return found;
 }
 
 // How many slots may have copies under way that nobody has been told of. A consumer gives a slot back once it has the next one.
@@ -162,10 +162,8 @@ void RoleLowering::land_all() {
 
 // Products read through another proxy than the one that wrote.
 void RoleLowering::arrive(Expr slot) {
-  const bool multiplied = std::any_of(loop().body.begin(), loop().body.end(), [&](const StmtPtr& s) {
-    const auto* copy = std::get_if<Copy>(&s->node);
-    return copy && roles_.by_threads.count(s->ordinal) && !roles_.plain_tiles.count(copy->dst.buffer);
-  });
+  bool multiplied = false;
+  for_each_load(low_.program(), trip(), [&](const StmtPtr& s, const Copy& copy, Expr) { multiplied |= roles_.by_threads.count(s->ordinal) && !roles_.plain_tiles.count(copy.dst.buffer); });
   if (multiplied) low_.call(Primitive::proxy_fence, {});
   low_.call(Primitive::mbarrier_arrive, {barrier_arg(full_, slot)});
 }

@@ -50,10 +50,12 @@ bool RoleLowering::is_common(const Stmt& s) const {
 }
 
 bool RoleLowering::is_of_ring(BufferId tile) const {
-  return std::any_of(loop().body.begin(), loop().body.end(), [&](const StmtPtr& s) {
-    const auto* copy = std::get_if<Copy>(&s->node);
-    return copy && copy->dst.buffer == tile;
+  bool found = false;
+  for_each_stmt(trip(), [&](const Stmt& s) {
+    const auto* copy = std::get_if<Copy>(&s.node);
+    found |= copy && copy->dst.buffer == tile;
   });
+  return found;
 }
 
 // Shared tiles are declared where both roles see them; those that the loop fills have a slot for each stage.
@@ -109,13 +111,28 @@ void RoleLowering::advance(const RingPlace& place, Expr slot, Expr parity) {
   low_.store({place.parity, {}}, arith::select(arena_, wraps, arith::sub(arena_, low_.index(1), parity), parity));
 }
 
-void RoleLowering::loop_over(const std::function<void()>& body) {
+void RoleLowering::loop_over(const std::set<VarId>& lets, const std::function<void()>& body) {
   For f = loop();
   f.kind = ForKind::serial;
   const arith::FactsScope scope(low_.facts());
   low_.bound_loop(f);
-  f.body = low_.collect(body);
+  f.body = low_.collect([&] { enter_trip(loop().body, lets, body); });
   low_.emit(std::move(f));
+}
+
+void RoleLowering::enter_trip(const Block& block, const std::set<VarId>& lets, const std::function<void()>& body) {
+  for (const StmtPtr& s : block)
+    if (const auto* let = std::get_if<Let>(&s->node); let && lets.count(let->var)) (void)low_.statement(s);
+  const If* branch = way_in(block);
+  if (!branch) return body();
+  const Expr condition = low_.simplify(branch->condition);
+  Block inside;
+  {
+    const arith::FactsScope scope(low_.facts());
+    low_.facts().assume(branch->condition);
+    inside = low_.collect([&] { enter_trip(branch->then_body, lets, body); });
+  }
+  low_.emit(If{condition, std::move(inside), {}});
 }
 
 Status RoleLowering::over_tiles(const std::unordered_set<VarId>& later, const std::function<Status()>& tile) {
@@ -141,7 +158,7 @@ Status RoleLowering::produce(Expr thread, int64_t consumers) {
     const RingPlace place = enter_ring(1);  // the first wait on an empty slot passes
     const Expr copier = shared ? enter_copies(thread, consumers) : nullptr;
     status = over_tiles({}, [&]() -> Status {
-      loop_over([&] {
+      loop_over(roles_.producer_lets, [&] {
         const auto [slot, parity] = read_place(place);
         low_.call(Primitive::mbarrier_wait, {barrier_arg(empty_, slot), value_arg(parity)});
         if (!roles_.loads.empty()) low_.when(shared ? arith::eq(arena_, copier, 0) : nullptr, [&] { issue_copies(slot); });
@@ -159,17 +176,20 @@ Status RoleLowering::produce(Expr thread, int64_t consumers) {
 
 // The engine's copies of a trip.
 void RoleLowering::issue_copies(Expr slot) {
-  low_.call(Primitive::mbarrier_expect, {barrier_arg(full_, slot), value_arg(low_.index(slot_bytes()))});
-  for (const StmtPtr& s : loop().body)
-    if (const auto* copy = std::get_if<Copy>(&s->node); copy && roles_.loads.count(s->ordinal)) load(*s, *copy, slot);
+  low_.call(Primitive::mbarrier_expect, {barrier_arg(full_, slot), value_arg(slot_bytes())});
+  for_each_load(low_.program(), trip(), [&](const StmtPtr& s, const Copy& copy, Expr condition) {
+    if (roles_.loads.count(s->ordinal)) low_.when(condition, [&] { load(*s, copy, slot); });
+  });
 }
 
-int64_t RoleLowering::slot_bytes() const {
-  int64_t bytes = 0;
-  for (const StmtPtr& s : loop().body)
-    if (const auto* copy = std::get_if<Copy>(&s->node); copy && roles_.loads.count(s->ordinal))
-      bytes += copy->dst.extents[0] * copy->dst.extents[1] * dtype_bytes(low_.program().buffer(copy->dst.buffer).dtype);
-  return bytes;
+Expr RoleLowering::slot_bytes() {
+  Expr bytes = low_.index(0);
+  for_each_load(low_.program(), trip(), [&](const StmtPtr& s, const Copy& copy, Expr condition) {
+    if (!roles_.loads.count(s->ordinal)) return;
+    const Expr own = low_.index(copy.dst.extents[0] * copy.dst.extents[1] * dtype_bytes(low_.program().buffer(copy.dst.buffer).dtype));
+    bytes = arith::add(arena_, bytes, condition ? arith::select(arena_, condition, own, low_.index(0)) : own);
+  });
+  return low_.simplify(bytes);
 }
 
 void RoleLowering::note_tensor_copy(const Stmt& s, BufferId to, const TensorMapPlan& map) {
@@ -195,11 +215,23 @@ void RoleLowering::load(const Stmt& s, const Copy& copy, Expr slot) {
     for (int64_t y = 0; y < part.rows; y += height) {
       const Expr at_row = arith::add(arena_, row, y), at_column = arith::add(arena_, column, x);
       std::vector<CallArg> arguments{address_arg(low_.shared_access(copy.dst.buffer, {slot, at_row, at_column})), text_arg(fmt::format("map{}", map)),
-                                     barrier_arg(full_, slot), value_arg(low_.simplify(arith::add(arena_, copy.src.offsets[1], at_column))),
-                                     value_arg(low_.simplify(arith::add(arena_, copy.src.offsets[0], at_row)))};
+                                     barrier_arg(full_, slot), value_arg(coordinate(arith::add(arena_, copy.src.offsets[1], at_column))),
+                                     value_arg(coordinate(arith::add(arena_, copy.src.offsets[0], at_row)))};
       if (shared != roles_.shared_loads.end()) arguments.push_back(value_arg(low_.index((1 << kernel_.cluster) - 1)));
       low_.call(shared != roles_.shared_loads.end() ? Primitive::tma_load_2d_multicast : Primitive::tma_load_2d, std::move(arguments));
     }
+}
+
+// What a trip reads as a place may be anything. Where the engine does not count so far, it is beyond the tensor.
+Expr RoleLowering::coordinate(Expr at) {
+  constexpr int64_t kFarthest = (int64_t{1} << 31) - 1024, kBefore = -1024;  // boxes there have no element of a tensor
+  at = low_.simplify(at);
+  const arith::Range range = low_.facts().range(at);
+  std::set<VarId> used;
+  variables_of(at, used);
+  const bool read = std::any_of(used.begin(), used.end(), [&](VarId v) { return roles_.producer_lets.count(v) != 0; });
+  if (!read || (range.low >= kBefore && range.high <= kFarthest)) return at;
+  return low_.simplify(arith::min(arena_, arith::max(arena_, at, low_.index(kBefore)), low_.index(kFarthest)));
 }
 
 Status RoleLowering::consume() {

@@ -16,12 +16,12 @@ Status RoleLowering::multiply_loop() {
   if (!tiles_) place_ = enter_ring(0);
   const BufferId before = low_.scalar(DType::index, "before");
   low_.store({before, {}}, low_.index(-1));
-  loop_over([&] {
+  loop_over(roles_.consumer_lets, [&] {
     const auto [slot, parity] = read_place(place_);
     low_.call(Primitive::mbarrier_wait, {barrier_arg(full_, slot), value_arg(parity)});
-    for (const StmtPtr& s : loop().body)
+    for (const StmtPtr& s : trip())
       if (const auto* gemm = std::get_if<Gemm>(&s->node)) multiply(*s, *gemm, slot);
-    const auto products = std::count_if(loop().body.begin(), loop().body.end(), [](const StmtPtr& s) { return std::holds_alternative<Gemm>(s->node); });
+    const auto products = std::count_if(trip().begin(), trip().end(), [](const StmtPtr& s) { return std::holds_alternative<Gemm>(s->node); });
     low_.call(Primitive::wgmma_wait, {text_arg(std::to_string(products))});
     release(before);
     low_.store({before, {}}, slot);
@@ -29,7 +29,7 @@ Status RoleLowering::multiply_loop() {
   });
   TILERT_TRY(before_last_wait());
   low_.call(Primitive::wgmma_wait, {text_arg("0")});
-  for (const StmtPtr& s : loop().body)
+  for (const StmtPtr& s : trip())
     if (const auto* gemm = std::get_if<Gemm>(&s->node)) hold(gemm->c.buffer);
   if (tiles_) release(before);
   return {};

@@ -13,15 +13,10 @@ using namespace ir;
 // Work waits for the products before it, while other warpgroups multiply. Each warp gives the slot back for itself, as in work_loop.
 Status RoleLowering::in_order_loop() {
   Status status;
-  loop_over([&] {
+  loop_over(roles_.consumer_lets, [&] {
     const auto [slot, parity] = read_place(place_);
     low_.call(Primitive::mbarrier_wait, {barrier_arg(full_, slot), value_arg(parity)});
-    for (const StmtPtr& s : loop().body) {
-      const auto* gemm = std::get_if<Gemm>(&s->node);
-      if (!status || std::holds_alternative<Alloc>(s->node) || is_load(*s)) continue;
-      if (!gemm || std::count(sums_under_way_.begin(), sums_under_way_.end(), gemm->a.buffer)) settle();
-      status = gemm ? multiply_in_order(*s, *gemm, slot) : low_.statement(with_slot(s, slot));
-    }
+    status = in_order(trip(), slot);
     settle();
     if (roles_.plain_tiles.empty()) give_back(slot, nullptr, 32);  // products alone have read its tiles
     else give_slot_back(slot);
@@ -29,6 +24,43 @@ Status RoleLowering::in_order_loop() {
   });
   TILERT_TRY(std::move(status));
   return before_last_wait();
+}
+
+Status RoleLowering::in_order(const Block& block, Expr slot) {
+  for (const StmtPtr& s : block) {
+    if (std::holds_alternative<Alloc>(s->node) || is_load(*s) || (&block == &trip() && is_made_before(*s))) continue;
+    const auto* gemm = std::get_if<Gemm>(&s->node);
+    if (!gemm || std::count(sums_under_way_.begin(), sums_under_way_.end(), gemm->a.buffer)) settle();
+    if (gemm) TILERT_TRY(multiply_in_order(*s, *gemm, slot));
+    else if (const auto* branch = std::get_if<If>(&s->node)) TILERT_TRY(branch_in_order(*branch, slot));
+    else TILERT_TRY(low_.statement(with_slot(s, slot)));
+  }
+  return {};
+}
+
+// Its products are done at its end: who comes from elsewhere has none to wait for.
+Status RoleLowering::branch_in_order(const If& branch, Expr slot) {
+  Status status;
+  const auto side = [&](const Block& block, bool taken) {
+    const arith::FactsScope scope(low_.facts());
+    if (taken) low_.facts().assume(branch.condition);
+    else low_.facts().assume_not(branch.condition);
+    return low_.collect([&] {
+      if (status) status = in_order(block, slot);
+      settle();
+    });
+  };
+  If made{low_.simplify(branch.condition), {}, {}};
+  made.then_body = side(branch.then_body, true);
+  made.else_body = side(branch.else_body, false);
+  if (!made.then_body.empty() || !made.else_body.empty()) low_.emit(std::move(made));
+  return status;
+}
+
+// Lets that both roles can make stand at the start of the trip.
+bool RoleLowering::is_made_before(const Stmt& s) const {
+  const auto* let = std::get_if<Let>(&s.node);
+  return let && (roles_.consumer_lets.count(let->var) || roles_.producer_lets.count(let->var));
 }
 
 void RoleLowering::settle() {

@@ -46,7 +46,7 @@ Status RoleLowering::work_loop() {
   TILERT_TRY(each_read(works, [&](const EarlyRead& r) { return r.following == kNoBuffer ? Status() : read_early(r, r.values, nullptr, loop().begin); }));
   if (roles_.alternates) return alternate_loop(works);
   Status status;
-  loop_over([&] {
+  loop_over(roles_.consumer_lets, [&] {
     status = [&]() -> Status {
       const auto [slot, parity] = read_place(place_);
       low_.call(Primitive::mbarrier_wait, {barrier_arg(full_, slot), value_arg(parity)});
@@ -174,10 +174,8 @@ bool RoleLowering::reads_ring(const std::vector<Work>& works) const {
 }
 
 void RoleLowering::give_slot_back(Expr slot) {
-  const bool overtaken = std::any_of(loop().body.begin(), loop().body.end(), [&](const StmtPtr& s) {
-    const auto* copy = std::get_if<Copy>(&s->node);
-    return copy && roles_.loads.count(s->ordinal) && roles_.plain_tiles.count(copy->dst.buffer);
-  });
+  bool overtaken = false;
+  for_each_load(low_.program(), trip(), [&](const StmtPtr& s, const Copy& copy, Expr) { overtaken |= roles_.loads.count(s->ordinal) && roles_.plain_tiles.count(copy.dst.buffer); });
   if (overtaken) low_.call(Primitive::proxy_fence, {});
   low_.call(Primitive::warp_sync, {});
   give_back(slot, nullptr, 32);

@@ -75,6 +75,7 @@ struct RolePlan {
   std::set<ir::BufferId> warp_staging;       // ... and each warp
   ir::VarId thread = ir::kNoVar;             // the thread index that tells roles apart; no fact bounds it
   std::set<ir::VarId> common;                // lets before the loop that both roles make for themselves
+  std::set<ir::VarId> producer_lets, consumer_lets;  // and of those in the loop that both can make, what each does (role_trips.h)
 };
 
 // Barriers and tensor copies that the program places itself (passes/async.h).

@@ -34,6 +34,8 @@ std::string RolePlanner::take_load(const Stmt& s, const Copy& c) {
   if (src.scope != Scope::global || dst.scope != Scope::shared || src.dtype != dst.dtype) return "not a plain copy to a shared tile";
   if (!c.valid.empty() || (c.safe && c.safe->bits != 0)) return "it has bounds of its own";
   if (is_touched(s, c.src.buffer, true)) return "the kernel writes its source";
+  if (!std::all_of(c.src.offsets.begin(), c.src.offsets.end(), [&](Expr e) { return values_->is_shared(e); }))
+    return "its place depends on what only the consumers compute";
   if (c.prefer == CopyPrefer::sync || (c.prefer == CopyPrefer::async && c.must)) return "it is asked to be made another way";
   if (!is_whole(program_, c.dst) || dst.shape.size() != 2) return "it fills a part of its tile";
   if (asked_span(dst.layout.kind) < 0)
@@ -129,44 +131,6 @@ std::string RolePlanner::take_operand(const Region& region, const GemmPlan& plan
   return {};
 }
 
-std::string RolePlanner::note_work(BufferId id, bool write) {
-  const Buffer& b = program_.buffer(id);
-  if (write && b.scope != Scope::fragment) return "work of its loop writes more than fragments";
-  if (b.scope == Scope::shared && !filled_.count(id)) return "work of its loop reads a tile that the loop does not copy";
-  if (b.scope == Scope::shared) plan_.roles.plain_tiles.insert(id);
-  if (b.scope == Scope::fragment) worked_on_.insert(id);
-  return {};
-}
-
-std::string RolePlanner::take_work(const Stmt& s) {
-  plan_.roles.works = true;
-  if (const auto* loop = std::get_if<Parallel>(&s.node)) return take_points(*loop);
-  plan_.roles.in_order = true;
-  if (const auto* copy = std::get_if<Copy>(&s.node); copy && !is_whole(program_, copy->dst)) return "work of its loop copies to a part of a fragment";
-  if (const auto* copy = std::get_if<Copy>(&s.node); copy && program_.buffer(copy->src.buffer).scope == Scope::shared && !is_whole(program_, copy->src))
-    return "work of its loop copies a part of a tile";
-  if (!std::holds_alternative<Copy>(s.node) && !std::holds_alternative<Fill>(s.node) && !std::holds_alternative<Reduce>(s.node))
-    return "its loop does more than copy, multiply and work on fragments";
-  std::string reason;
-  for (const BufferUse& use : buffer_uses(s))
-    if (reason.empty()) reason = note_work(use.buffer, use.write);
-  return reason;
-}
-
-std::string RolePlanner::take_points(const Parallel& loop) {
-  if (loop.threads) return "its loop has work of single threads";
-  std::string reason;
-  const auto note = [&](BufferId id, bool write) {
-    if (reason.empty()) reason = note_work(id, write);
-  };
-  for_each_stmt(loop.body, [&](const Stmt& s) {
-    if (const auto* let = std::get_if<Let>(&s.node)) return let->value ? void() : note(let->read.buffer, false);
-    if (const auto* store = std::get_if<Store>(&s.node)) return note(store->to.buffer, true);
-    if (!std::holds_alternative<If>(s.node)) reason = "element-wise work of its loop holds more than reads, stores and conditions";
-  });
-  return reason;
-}
-
 bool RolePlanner::alternates(const For& loop) const {
   if (!plan_.roles.works || plan_.roles.in_order || gemms_.size() != 1 || plan_.roles.consumers > 2 || loop.step < 1) return false;
   const auto found = std::find_if(loop.body.begin(), loop.body.end(), [](const StmtPtr& s) { return std::holds_alternative<Gemm>(s->node); });
@@ -209,34 +173,38 @@ SharedLoad RolePlanner::share_of(const Stmt& s, const Copy& copy, int64_t width)
   return share;
 }
 
-std::string RolePlanner::place_loads(const For& loop) {
-  for (const StmtPtr& s : loop.body) {
-    const auto* copy = std::get_if<Copy>(&s->node);
-    if (!copy || !filled_.count(copy->dst.buffer)) continue;
-    const BufferId id = copy->dst.buffer;
-    const auto tile = plan_.roles.tiles.find(id);
-    if (tile == plan_.roles.tiles.end()) {
-      if (const std::string reason = take_plain(*copy); !reason.empty()) return fmt::format("operation {}: {}", s->ordinal, reason);
-      if (plan_.roles.by_threads.count(s->ordinal)) continue;
-      const SharedLoad share = share_of(*s, *copy, 0);
-      plan_.roles.loads[s->ordinal] = plan_.roles.maps.size();
-      plan_.roles.maps.push_back({copy->src.buffer, {share.columns, share.rows}, 0});
-      continue;
-    }
-    if (plan_.roles.plain_tiles.count(id)) return fmt::format("operation {}: a product and element-wise work read its tile", s->ordinal);
-    if (box_rows(copy->dst.extents[0]) == 0)
-      return fmt::format("operation {}: its tile has {} rows, which are no boxes of at most {}", s->ordinal, copy->dst.extents[0], kMostOfBox);
-    if (plan_.roles.by_threads.count(s->ordinal)) {
-      if (in_tf32_.count(id)) plan_.roles.rounded.insert(s->ordinal);
-      continue;
-    }
-    const int64_t width = tile->second.span / dtype_bytes(program_.buffer(id).dtype);
-    const int64_t rows = box_rows(share_of(*s, *copy, width).rows);
-    plan_.roles.loads[s->ordinal] = plan_.roles.maps.size();
-    plan_.roles.maps.push_back({copy->src.buffer, {width, rows}, static_cast<int>(tile->second.span), in_tf32_.count(id) != 0});
+std::string RolePlanner::place_load(const Stmt& s, const Copy& copy) {
+  const BufferId id = copy.dst.buffer;
+  const auto tile = plan_.roles.tiles.find(id);
+  if (tile == plan_.roles.tiles.end()) {
+    if (std::string reason = take_plain(copy); !reason.empty()) return reason;
+    if (plan_.roles.by_threads.count(s.ordinal)) return {};
+    const SharedLoad share = share_of(s, copy, 0);
+    plan_.roles.loads[s.ordinal] = plan_.roles.maps.size();
+    plan_.roles.maps.push_back({copy.src.buffer, {share.columns, share.rows}, 0});
+    return {};
   }
-  // What stands outside the loop would have to know in which slot they are, and when.
+  if (plan_.roles.plain_tiles.count(id)) return "a product and element-wise work read its tile";
+  if (box_rows(copy.dst.extents[0]) == 0) return fmt::format("its tile has {} rows, which are no boxes of at most {}", copy.dst.extents[0], kMostOfBox);
+  if (plan_.roles.by_threads.count(s.ordinal)) {
+    if (in_tf32_.count(id)) plan_.roles.rounded.insert(s.ordinal);
+    return {};
+  }
+  const int64_t width = tile->second.span / dtype_bytes(program_.buffer(id).dtype);
+  const int64_t rows = box_rows(share_of(s, copy, width).rows);
+  plan_.roles.loads[s.ordinal] = plan_.roles.maps.size();
+  plan_.roles.maps.push_back({copy.src.buffer, {width, rows}, static_cast<int>(tile->second.span), in_tf32_.count(id) != 0});
+  return {};
+}
+
+std::string RolePlanner::place_loads(const For& loop) {
   std::string reason;
+  for_each_load(program_, *trip_, [&](const StmtPtr& s, const Copy& copy, Expr) {
+    if (!reason.empty()) return;
+    if (std::string why = place_load(*s, copy); !why.empty()) reason = fmt::format("operation {}: {}", s->ordinal, why);
+  });
+  if (!reason.empty()) return reason;
+  // What stands outside the loop would have to know in which slot they are, and when.
   std::set<uint32_t> inside;
   for_each_stmt(loop.body, [&](const Stmt& s) { inside.insert(s.ordinal); });
   for_each_stmt(kernel_.body, [&](const Stmt& s) {

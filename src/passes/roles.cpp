@@ -72,29 +72,23 @@ std::string RolePlanner::take_loop(const Stmt& stmt) {
   plan_.roles.loop = stmt.ordinal;
   const arith::FactsScope scope(module_.facts);
   if (loop.step > 1 && module_.facts.range(loop.begin).multiple_of(loop.step)) module_.facts.congruent(program_.var(loop.var), loop.step);
-  for (const StmtPtr& s : loop.body) {
-    std::string reason;
-    const auto* copy = std::get_if<Copy>(&s->node);
-    if (copy && program_.buffer(copy->dst.buffer).scope != Scope::fragment) reason = take_load(*s, *copy);
-    else if (const auto* gemm = std::get_if<Gemm>(&s->node)) reason = take_product(*s, *gemm);
-    else if (!std::holds_alternative<Alloc>(s->node)) reason = take_work(*s);
-    if (!reason.empty()) return fmt::format("operation {}: {}", s->ordinal, reason);
-  }
+  values_.emplace(program_, kernel_, loop);
+  if (std::string reason = take_way(loop); !reason.empty()) return reason;
+  for (const StmtPtr& s : *trip_)
+    if (std::string reason = take_statement(*s); !reason.empty()) return reason;
   plan_.roles.works |= reads_places_;
   if (gemms_.empty() || filled_.empty()) return "its loop has no copies or no product";
+  share_trip_lets(loop);
   return place_loads(loop);
 }
 
 // The producer needs the loop's bounds and the places of its copies. What they are computed from before the loop it
 // computes itself: pure values, and reads of global memory that the kernel has not written yet.
 std::string RolePlanner::share_lets(const Stmt& loop_stmt) {
-  std::set<VarId> needed;
-  const auto need = [&](Expr e) { for_each_node(e, [&](Expr n) { if (n->is_variable()) needed.insert(n->var()); }); };
+  std::set<VarId> needed = producer_needs_;
+  const auto need = [&](Expr e) { variables_of(e, needed); };
   const auto& loop = std::get<For>(loop_stmt.node);
   need(loop.begin), need(loop.end);
-  for (const StmtPtr& s : loop.body)
-    if (const auto* copy = std::get_if<Copy>(&s->node); copy && filled_.count(copy->dst.buffer))
-      std::for_each(copy->src.offsets.begin(), copy->src.offsets.end(), need);
   const auto first = body_.begin();
   const auto end = std::find_if(first, body_.end(), [&](const StmtPtr& s) { return s.get() == &loop_stmt; });
   for (auto at = end; at != first;) {
@@ -106,7 +100,7 @@ std::string RolePlanner::share_lets(const Stmt& loop_stmt) {
     if (!let->value) {
       if (program_.buffer(let->read.buffer).scope != Scope::global || std::any_of(first, at, [&](const StmtPtr& s) { return writes_global_memory(*s); }))
         return fmt::format("operation {}: a place in the loop depends on what the consumers read", (*at)->ordinal);
-      if (&body_ != &kernel_.body && is_written(let->read.buffer))
+      if (&body_ != &kernel_.body && may_write(program_, kernel_.body, let->read.buffer))
         return fmt::format("operation {}: a place in the loop depends on what the tiles before wrote", (*at)->ordinal);
       std::for_each(let->read.indices.begin(), let->read.indices.end(), need);
     } else {
@@ -115,15 +109,6 @@ std::string RolePlanner::share_lets(const Stmt& loop_stmt) {
     plan_.roles.common.insert(let->var);
   }
   return {};
-}
-
-bool RolePlanner::is_written(BufferId tensor) const {
-  bool found = false;
-  for_each_stmt(kernel_.body, [&](const Stmt& s) {
-    found |= std::holds_alternative<Inline>(s.node);
-    for (const BufferUse& use : buffer_uses(s)) found |= use.write && may_overlap(program_, use.buffer, tensor);
-  });
-  return found;
 }
 
 bool RolePlanner::writes_global_memory(const Stmt& s) const {
@@ -233,8 +218,10 @@ std::string RolePlanner::budget(const For& loop) {
 
 Result<Module> plan_roles(Module module, const PassContext& context) {
   for (size_t k = 0; k < module.program.kernels.size(); ++k) {
-    const Kernel kernel = module.program.kernels[k];
+    Kernel kernel = module.program.kernels[k];
+    if (context.target.has(Feature::wgmma)) shape_loops(module.program, kernel);
     TILERT_TRY(RolePlanner(module, kernel, module.plans[k], context).run());
+    if (module.plans[k].roles.on) module.program.kernels[k] = std::move(kernel);
   }
   return module;
 }

@@ -169,7 +169,7 @@ const std::vector<Case>& all_cases() {
     auto* cases = new std::vector<Case>;
     for (auto add : {add_copy_cases, add_region_cases, add_element_cases, add_scalar_cases, add_fast_cases, add_type_cases, add_packed_cases, add_packed_tile_cases,
                      add_index_cases, add_sparse_cases, add_scaled_cases,
-                     add_reduce_cases, add_gemm_cases, add_operand_cases, add_warpgroup_cases, add_register_operand_cases, add_pipeline_cases, add_order_cases, add_function_cases, add_split_cases, add_fixed_cases, add_unaligned_cases, add_cluster_cases, add_atomic_cases,
+                     add_reduce_cases, add_gemm_cases, add_operand_cases, add_warpgroup_cases, add_register_operand_cases, add_pipeline_cases, add_order_cases, add_function_cases, add_split_cases, add_fixed_cases, add_unaligned_cases, add_conditional_cases, add_cluster_cases, add_atomic_cases,
                      add_control_cases, add_ends_cases, add_thread_cases, add_thread_misuse_cases, add_async_cases, add_issued_cases, add_role_cases, add_indexed_cases, add_view_cases, add_layout_cases, add_table_cases,
                      add_host_cases, add_hint_cases, add_fold_cases, add_grid_cases, add_persistent_cases, add_report_cases,
                      add_kernel_cases, add_group_cases})

@@ -172,6 +172,7 @@ void add_split_cases(std::vector<Case>& to);
 void add_fixed_cases(std::vector<Case>& to);
 void add_cluster_cases(std::vector<Case>& to);
 void add_unaligned_cases(std::vector<Case>& to);
+void add_conditional_cases(std::vector<Case>& to);
 void add_register_operand_cases(std::vector<Case>& to);
 void add_atomic_cases(std::vector<Case>& to);
 void add_control_cases(std::vector<Case>& to);

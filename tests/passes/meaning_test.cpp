@@ -132,6 +132,50 @@ kernel "rows" (%x) grid [1] {
 }
 )";
 
+// Trips that are passed over, in two ways; a copy before both that a trip without needs not make, and parts of trips.
+const char kSomeTrips[] = R"(
+var %x block index
+var %k loop index
+var %m let i32
+var %q let index
+buffer @A global bf16 [64, 512] in argument 0
+buffer @B global bf16 [64, 512] in argument 1
+buffer @C global f32 [64, 64] out argument 2
+buffer @I global i32 [8] in argument 3
+buffer @a shared bf16 [64, 64]
+buffer @b shared bf16 [64, 64]
+buffer @d shared bf16 [64, 64]
+buffer @acc fragment f32 [64, 64]
+parameter tensor @A "A"
+parameter tensor @B "B"
+parameter tensor @C "C"
+parameter tensor @I "I"
+kernel "rows" (%x) grid [1] {
+  3: alloc @acc
+  4: fill @acc[0:64, 0:64] = f32(0x0)
+  8: for pipelined %k = 0 to 8 stages 2 {
+    1: alloc @a
+    5: copy @A[0:64, mul(%k, 64):64] -> @a[0:64, 0:64]
+    let %m = load @I[%k]
+    20: if lt(%m, i32(0)) {
+    } else {
+      21: if ne(mod(%k, 3), 1) {
+        2: alloc @b
+        6: copy @B[0:64, mul(%k, 64):64] -> @b[0:64, 0:64]
+        7: gemm @a[0:64, 0:64], @b[0:64, 0:64], @acc[0:64, 0:64] trans_b accumulate true
+        22: if lt(i32(1), %m) {
+          23: alloc @d
+          let %q = cast<index>(%m)
+          24: copy @B[0:64, mul(%q, 64):64] -> @d[0:64, 0:64]
+          25: gemm @a[0:64, 0:64], @d[0:64, 0:64], @acc[0:64, 0:64] trans_b accumulate true
+        }
+      }
+    }
+  }
+  9: copy @acc[0:64, 0:64] -> @C[0:64, 0:64]
+}
+)";
+
 // With hints that make points of the grid clusters of blocks, some of which lie beyond it.
 Program clustered(Program program, int64_t blocks, int64_t parts = 1, bool persistent = false) {
   program.kernels[0].hints.all = {{ir::HintKind::cluster, blocks, false, {}}, {ir::HintKind::split_k, parts, false, {}}};
@@ -148,6 +192,7 @@ std::vector<Example> examples() {
     all.push_back({"odd gemm " + name, ir::samples::gemm(dtype, 48, 24, 16), {61, 24, 40}});
   }
   all.push_back({"gemm of 128-byte rows", text(kRows), {}});
+  all.push_back({"gemm of some trips", text(kSomeTrips), {}});
   all.push_back({"gemm in clusters", clustered(ir::samples::gemm(DType::int8, 32, 32, 32), 4), {150, 72, 64}});
   all.push_back({"gemm of parts in clusters", clustered(ir::samples::gemm(DType::int8, 32, 32, 32), 2, 3), {90, 40, 160}});
   all.push_back({"persistent gemm in clusters", clustered(ir::samples::gemm(DType::f16, 32, 32, 32), 3, 1, true), {150, 72, 64}});

@@ -106,7 +106,32 @@ bool Generator::product_loop() {
   return true;
 }
 
+// What both roles can tell of a trip, or, of what else there is to read, perhaps not.
+Expr Generator::trip_condition(Expr step) {
+  if (dice_.chance(40)) return value(DType::boolean, 2).e;
+  const Expr at = dice_.chance(50) ? op(Op::add, step, case_.program.var(grid_[0].var)) : step;
+  return op(Op::lt, op(Op::mod, at, idx(dice_.from(2, 4))), idx(dice_.from(1, 3)));
+}
+
+// Some trips may be passed over, or make a part of their products; where one overwrites the sums, all are made.
 void Generator::product_body(const std::vector<Factor>& factors, Expr step, int64_t depth, bool clears, std::optional<size_t> own) {
+  ir::Block* const outer = block_;
+  const size_t lets = lets_.size();
+  int64_t chosen = clears && dice_.chance(30) ? dice_.from(0, 2) : 3;  // around all, around the products, by a jump
+  ir::If branch{nullptr, {}, {}};
+  if (chosen < 3) branch.condition = trip_condition(step);
+  if (chosen < 3 && branch.condition->is_constant()) chosen = 3;
+  if (chosen == 2) add(ir::If{branch.condition, {ir::make_stmt(ir::Jump{ir::JumpKind::next})}, {}});
+  if (chosen == 0) block_ = &branch.then_body;
+  product_copies(factors, step, depth);
+  if (chosen == 1) block_ = &branch.then_body;
+  products(factors, step, clears, own);
+  block_ = outer;
+  if (chosen < 2) add(std::move(branch));
+  lets_.resize(lets);
+}
+
+void Generator::product_copies(const std::vector<Factor>& factors, Expr step, int64_t depth) {
   for (const Factor& f : factors) {
     const GridDim& g = grid_[static_cast<size_t>(f.grid)];
     const Expr row = op(Op::mul, case_.program.var(g.var), idx(g.tile));
@@ -119,13 +144,23 @@ void Generator::product_body(const std::vector<Factor>& factors, Expr step, int6
     copy_hints(load);
     add(std::move(load));
   }
+}
+
+void Generator::products(const std::vector<Factor>& factors, Expr step, bool clears, std::optional<size_t> own) {
   if (own) add(ir::Copy{whole(places_[factors[0].tile]), whole(places_[*own])});
   const size_t first = own ? *own : factors[0].tile;
   for (size_t i = 1; i < factors.size(); ++i)
     for (int times = dice_.chance(20) ? 2 : 1, at = 0; at < times; ++at) {
       const Expr again = clears || at > 0 ? arena().boolean(true) : arena().make(Op::lt, {idx(0), step});
+      ir::If part{nullptr, {}, {}};
+      ir::Block* const outer = block_;
+      if (clears && dice_.chance(8)) part.condition = trip_condition(step);
+      if (part.condition && part.condition->is_constant()) part.condition = nullptr;
+      if (part.condition) block_ = &part.then_body;
       add(ir::Gemm{whole(places_[first]), whole(places_[factors[i].tile]), whole(places_[factors[i].sum]), false,
                    true, again, ir::WarpSplit::automatic});
+      block_ = outer;
+      if (part.condition) add(std::move(part));
     }
 }
 

@@ -43,6 +43,9 @@ class Generator {
   Factor factor(DType dtype, int grid, const TensorDim& k, int64_t depth);
   bool product_loop();
   void product_body(const std::vector<Factor>& factors, Expr step, int64_t depth, bool clears, std::optional<size_t> own);
+  Expr trip_condition(Expr step);
+  void product_copies(const std::vector<Factor>& factors, Expr step, int64_t depth);
+  void products(const std::vector<Factor>& factors, Expr step, bool clears, std::optional<size_t> own);
   void store_sum(size_t sum);
   void elementary(size_t tile);
   Expr elementary_of(Expr x);

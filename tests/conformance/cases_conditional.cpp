@@ -1,0 +1,233 @@
+// Case 91: loops of products of which some trips are passed over, or do a part of what others do: masks, lists and limits in memory,
+// conditions of indices, copies before and in branches. On sm_90a with roles, whose producer and consumers must agree on every trip.
+#include <algorithm>
+
+#include "conformance/scenario.h"
+
+namespace tilert::conformance {
+namespace {
+
+tl::Hints agreed(const Values& v) {
+  tl::Hints hints = tl::Hints().roles_on().must().for_target("sm_90a");
+  if (v["persistent"]) hints.persistent();
+  return hints;
+}
+
+enum class Passes { mask, mask_behind_copies, index, limit, jump, list, unconditional_list, otherwise };
+
+// The block of K that a trip of a row of tiles multiplies; none: it is passed over.
+struct Trips {
+  Passes form;
+  int64_t count;
+  Reals mask, list;
+  Real limit;
+
+  std::vector<int64_t> blocks(int64_t row) const {
+    std::vector<int64_t> out;
+    for (int64_t k = 0; k < count; ++k) {
+      const Real marked = mask[static_cast<size_t>(row * count + k)], named = list[static_cast<size_t>(row * count + k)];
+      const bool lists = form == Passes::list || form == Passes::unconditional_list;
+      bool made = marked > 0;
+      if (form == Passes::index) made = (k + row) % 3 != 1;
+      if (form == Passes::limit) made = made && k < limit;
+      if (form == Passes::list) made = named >= 0;
+      if (form == Passes::unconditional_list) made = true;
+      if (made) out.push_back(lists ? static_cast<int64_t>(named) : k);
+    }
+    return out;
+  }
+};
+
+// 91. c = the sum of a's and b's blocks of K, of those trips that are made.
+Scenario passed_over(const Values& v) {
+  const tl::DType dtype = v.dtype(), sum_type = dtype == tl::i8 ? tl::i32 : tl::f32;
+  const auto form = static_cast<Passes>(v["form"]);
+  const int64_t bm = v["tile"], bn = 32, bk = dtype == tl::i8 ? 64 : 32, stages = v["stages"], trips = stages + 4, k = trips * bk - 16, m = 2 * bm + 8, n = bn + 8, rows = 3;
+  const int64_t leading = k + (v["unaligned"] ? 1 : 0);
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto A = b.input("A", dtype, {m, k}, tl::TensorOptions().strides({leading, 1})), B = b.input("B", dtype, {n, k});
+    auto mask = b.input("mask", tl::i32, {rows, trips}), list = b.input("list", tl::i32, {rows, trips});
+    auto limit = b.scalar("limit", tl::i32);
+    auto C = b.output("C", sum_type, {m, n});
+    tl::Hints hints = agreed(v);
+    if (v["cluster"]) hints.cluster(2);
+    b.grid({(n + bn - 1) / bn, rows}, hints, [&](tl::Index x, tl::Index y) {
+      auto a = b.shared(dtype, {bm, bk}), w = b.shared(dtype, {bn, bk});
+      auto acc = b.fragment(sum_type, {bm, bn});
+      b.clear(acc);
+      b.pipelined(trips, tl::stages(static_cast<uint32_t>(stages)), [&](tl::Index i) {
+        const auto copies = [&](const tl::Expr& block) { b.copy(A(y * bm, block * bk), a), b.copy(B(x * bn, block * bk), w); };
+        const auto work = [&] {
+          b.gemm(a, w, acc, tl::trans_b);
+          if (v["work"]) b.parallel({bm, bn}, [&](tl::Index r, tl::Index c) { acc(r, c) = -acc(r, c); });
+        };
+        const auto both = [&] { copies(i), work(); };
+        switch (form) {
+          case Passes::mask: b.if_(mask(y, i) > 0, both); break;
+          case Passes::mask_behind_copies: copies(i), b.if_(mask(y, i) > 0, work); break;
+          case Passes::index: b.if_((i + y) % 3 != 1, both); break;
+          case Passes::limit: b.if_(tl::cast(tl::index, limit) > i, [&] { b.if_(mask(y, i) > 0, both); }); break;
+          case Passes::jump: b.if_(mask(y, i) <= 0, [&] { b.continue_(); }), both(); break;
+          case Passes::list: {
+            const tl::Expr block = b.let(tl::cast(tl::index, list(y, i)));
+            b.if_(block >= 0, [&] { copies(block), work(); });
+            break;
+          }
+          case Passes::unconditional_list: copies(b.let(tl::cast(tl::index, list(y, i)))), work(); break;
+          case Passes::otherwise: b.if_(mask(y, i) <= 0, [] {}, both); break;
+        }
+      });
+      b.copy(acc, C(y * bm, x * bn));
+    });
+  });
+  const Reals a = whole((m - 1) * leading + k, -3, 3, 1), w = whole(n * k, -3, 3, 2);
+  for (int64_t pattern = 0; pattern < 4; ++pattern) {
+    Trips all{form, trips, Reals(static_cast<size_t>(rows * trips), 0), whole(rows * trips, -1, trips, 4), static_cast<Real>(pattern == 1 ? trips : trips - 2)};
+    for (int64_t i = 0; i < rows * trips; ++i) {
+      const int64_t place = i % trips;
+      all.mask[static_cast<size_t>(i)] = pattern == 0 ? 0 : pattern == 1 ? 1 : pattern == 2 ? (place == 0 || place == trips - 1) : whole(1, -1, 1, 100 + i)[0];
+    }
+    all.list[1] = 1 << 27, all.list[static_cast<size_t>(trips)] = (1 << 30) + 1;  // far behind the tensor, also in 32 bits
+    if (form == Passes::unconditional_list) all.list[2] = -(1 << 30), all.list[3] = -1;
+    Reals c(static_cast<size_t>(m * n), 0);
+    for (int64_t r = 0; r < m; ++r)
+      for (const int64_t block : all.blocks(r / bm))
+        for (int64_t j = 0; j < n; ++j) {
+          Real& sum = c[static_cast<size_t>(r * n + j)];
+          for (int64_t e = std::max<int64_t>(block * bk, 0); e < std::min(k, (block + 1) * bk); ++e) sum += a[static_cast<size_t>(r * leading + e)] * w[static_cast<size_t>(j * k + e)];
+          if (v["work"]) sum = -sum;
+        }
+    Launch& launch = s.launch();
+    launch.input(dtype, a).placed({m, k}, {leading, 1}).input(dtype, w).input(tl::i32, all.mask).input(tl::i32, all.list).scalar(tl::i32, all.limit);
+    launch.output(sum_type, exactly(c));
+    if (v["persistent"]) launch.max_blocks = 2;
+  }
+  return s;
+}
+
+enum class Part { scaled, last, second, either, of_sums, of_tile, counted, behind };
+
+// What each trip with product p, of a and w, and q, of a and the other tile, does to an element's sum.
+Real after_trip(Part part, Real sum, Real p, Real q, bool marked, bool last, int64_t trip, Real bias, Real first) {
+  switch (part) {
+    case Part::scaled: return (sum + p) * (marked ? 2 : 1);
+    case Part::last: return sum + p + (last ? bias : 0);
+    case Part::second: return sum + p + (trip % 2 == 0 ? q : 0);
+    case Part::either: return sum + (marked ? p : q);
+    case Part::of_sums: return (sum + p) * (first > 0 ? -1 : 1);
+    case Part::of_tile:
+    case Part::counted: return sum + (marked ? p : 0);
+    case Part::behind: return (sum + (marked ? p : 0)) * -1 + 1;
+  }
+  return 0;
+}
+
+struct PartTiles {
+  tl::Tile A, B, D, mask, bias;
+  tl::Tile a, w, d, flags, acc;
+  tl::Var count;
+  int64_t bm, bn, bk, trips;
+};
+
+void trip_in_parts(tl::Builder& b, Part part, PartTiles& t, const tl::Expr& y, tl::Index i) {
+  const auto marked = [&] { return t.mask(y * t.trips + i, 0) > 0; };
+  const auto copy_a = [&] { b.copy(t.A(y * t.bm, i * t.bk), t.a); };
+  const auto product = [&](const tl::Tile& from, const tl::Tile& tile) { b.copy(from(0, i * t.bk), tile), b.gemm(t.a, tile, t.acc, tl::trans_b); };
+  const auto each = [&](const std::function<tl::Expr(tl::Index, tl::Index)>& f) { b.parallel({t.bm, t.bn}, [&](tl::Index r, tl::Index c) { t.acc(r, c) = f(r, c); }); };
+  const auto negated = [&](tl::Index r, tl::Index c) { return -t.acc(r, c); };
+  if (part == Part::scaled || part == Part::last || part == Part::second || part == Part::of_sums) copy_a(), product(t.B, t.w);
+  switch (part) {
+    case Part::scaled: b.if_(marked(), [&] { each([&](tl::Index r, tl::Index c) { return t.acc(r, c) * 2; }); }); break;
+    case Part::last: b.if_(i == t.trips - 1, [&] { each([&](tl::Index r, tl::Index c) { return t.acc(r, c) + t.bias(y * t.bm + r, c); }); }); break;
+    case Part::second: b.if_(i % 2 == 0, [&] { product(t.D, t.d); }); break;
+    case Part::of_sums: b.if_(t.acc(0, 0) > 0, [&] { each(negated); }); break;
+    case Part::either:
+      copy_a();
+      b.if_(marked(), [&] { product(t.B, t.w); }, [&] { product(t.D, t.d); });
+      break;
+    case Part::of_tile:
+      copy_a(), b.copy(t.B(0, i * t.bk), t.w), b.copy(t.mask(y * t.trips + i, 0), t.flags);
+      b.if_(t.flags(0, 0) > 0, [&] { b.gemm(t.a, t.w, t.acc, tl::trans_b); });
+      break;
+    case Part::counted: b.if_(marked(), [&] { copy_a(), product(t.B, t.w), t.count = t.count + 1; }); break;
+    case Part::behind:
+      b.if_(marked(), [&] { copy_a(), product(t.B, t.w); });
+      each([&](tl::Index r, tl::Index c) { return -t.acc(r, c) + 1.0f; });
+      break;
+  }
+}
+
+// Rows of tiles of trips of blocks of K; the operands' rows, but for w's, so many elements apart from each other.
+struct PartData {
+  int64_t bm, bk, trips, m, n, rows, leading;
+  Reals a, w, d, mask, bias;
+
+  Reals sums(Part part) const {
+    Reals c(static_cast<size_t>(m * n), 0);
+    for (int64_t row = 0; row < rows; ++row) {
+      bool any = false;
+      for (int64_t trip = 0; trip < trips; ++trip) {
+        const bool marked = mask[static_cast<size_t>((row * trips + trip) * 16)] > 0;
+        any |= marked;
+        Real first = 0;
+        for (int64_t r = row * bm; r < std::min(m, (row + 1) * bm); ++r)
+          for (int64_t j = 0; j < n; ++j) {
+            Real p = 0, q = 0;
+            for (int64_t e = trip * bk; e < (trip + 1) * bk; ++e) {
+              const Real x = a[static_cast<size_t>(r * leading + e)];
+              p += x * w[static_cast<size_t>(j * trips * bk + e)], q += x * d[static_cast<size_t>(j * leading + e)];
+            }
+            Real& sum = c[static_cast<size_t>(r * n + j)];
+            if (r == row * bm && j == 0) first = sum + p;
+            sum = after_trip(part, sum, p, q, marked, trip == trips - 1, trip, bias[static_cast<size_t>(r * n + j)], first);
+          }
+      }
+      if (part == Part::counted && !any) std::fill(c.begin() + row * bm * n, c.begin() + std::min(m, (row + 1) * bm) * n, Real{-7});
+    }
+    return c;
+  }
+};
+
+// 91. A part of what a trip does is for some trips only: work, a product, copies; or stands beside trips that are passed over.
+Scenario parts_of_trips(const Values& v) {
+  const auto part = static_cast<Part>(v["part"]);
+  const int64_t bm = v["tile"], bn = 32, bk = 32, trips = v["stages"] + 3, k = trips * bk, m = bm + 8, n = bn, rows = 2, leading = k + (v["unaligned"] ? 1 : 0);
+  const auto strided = tl::TensorOptions().strides({leading, 1});
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto A = b.input("A", tl::bf16, {m, k}, strided), B = b.input("B", tl::bf16, {n, k}), D = b.input("D", tl::bf16, {n, k}, strided);
+    auto mask = b.input("mask", tl::i32, {rows * trips, 16}), bias = b.input("bias", tl::f32, {m, n}), C = b.output("C", tl::f32, {m, n});
+    b.grid({1, rows}, agreed(v), [&](tl::Index, tl::Index y) {
+      auto a = b.shared(tl::bf16, {bm, bk}), w = b.shared(tl::bf16, {bn, bk}), d = b.shared(tl::bf16, {bn, bk}), flags = b.shared(tl::i32, {1, 16});
+      auto acc = b.fragment(tl::f32, {bm, bn});
+      PartTiles tiles{A, B, D, mask, bias, a, w, d, flags, acc, b.var(tl::i32), bm, bn, bk, trips};
+      tiles.count = 0;
+      b.clear(acc);
+      b.pipelined(trips, tl::stages(static_cast<uint32_t>(v["stages"])), [&](tl::Index i) { trip_in_parts(b, part, tiles, y, i); });
+      if (part == Part::counted) b.if_(tiles.count == 0, [&] { b.fill(acc, -7.0f); });
+      b.copy(acc, C(y * bm, 0));
+    });
+  });
+  for (int64_t pattern = 0; pattern < 3; ++pattern) {
+    PartData data{bm, bk, trips, m, n, rows, leading, whole((m - 1) * leading + k, -2, 2, 1), whole(n * k, -2, 2, 2), whole((n - 1) * leading + k, -2, 2, 3), Reals(static_cast<size_t>(rows * trips * 16), -1), whole(m * n, -9, 9, 4)};
+    for (int64_t i = 0; i < rows * trips; ++i) data.mask[static_cast<size_t>(i * 16)] = pattern == 0 ? 0 : pattern == 1 ? i % 2 : whole(1, 0, 1, 50 + i)[0];
+    Launch& launch = s.launch();
+    launch.input(tl::bf16, data.a).placed({m, k}, {leading, 1}).input(tl::bf16, data.w).input(tl::bf16, data.d).placed({n, k}, {leading, 1});
+    launch.input(tl::i32, data.mask).input(tl::f32, data.bias).output(tl::f32, exactly(data.sums(part)));
+    if (v["persistent"]) launch.max_blocks = 1;
+  }
+  return s;
+}
+
+}  // namespace
+
+void add_conditional_cases(std::vector<Case>& to) {
+  to.push_back({"91", "trips_passed_over",
+                {{"form", {0, 1, 2, 3, 4, 5, 6, 7}}, {"tile", {64, 128, 192}}, {"stages", {2, 3, 4}}, {"persistent", {0, 1}}, {"cluster", {0, 1}}, {"unaligned", {0, 1}}, {"work", {0, 1}},
+                 dtypes({tl::bf16, tl::i8})},
+                passed_over});
+  to.push_back({"91", "parts_of_trips", {{"part", {0, 1, 2, 3, 4, 5, 6, 7}}, {"tile", {64, 128}}, {"stages", {2, 3}}, {"persistent", {0, 1}}, {"unaligned", {0, 1}}}, parts_of_trips});
+}
+
+}  // namespace tilert::conformance
