@@ -29,4 +29,21 @@ TEST(Types, EveryPairThatIsPricedIsBuiltWithEveryEpilogue) {
   EXPECT_GT(priced, 200);
 }
 
+// No roles multiply sparse weights by uint8: whole numbers have the same sums without.
+TEST(Types, SparseWeightsOfBytesAreBuiltInAFixedOrder) {
+  tilert_context_options options{};
+  options.cache_mode = TILERT_CACHE_OFF;
+  const tl::Context context = tl::Context::create(options).value();
+  for (const tl::DType a : {tl::i8, tl::u8})
+    for (const tl::DType b : {tl::i8, tl::u8}) {
+      tl::Product p;
+      p.a = a, p.b = b, p.c = tl::i32;
+      p.m = 256, p.n = 128, p.k = 1024, p.trans_b = true, p.fixed_order = true;
+      const auto c = kernels::choose(p).value();
+      ASSERT_EQ(c.path, TILERT_PATH_WARPGROUP);
+      const auto explained = context.kernel(kernels::try_sparse_gemm(p, c).value(), "sm_90a").variant(0).explain();
+      EXPECT_TRUE(explained) << explained.error().text();
+    }
+}
+
 }  // namespace

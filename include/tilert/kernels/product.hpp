@@ -105,8 +105,8 @@ inline Hints hints_of(const Product& p, const ProductChoice& c) {
   if (c.split_k > 1) h.split_k(c.split_k);
   if (c.path != TILERT_PATH_WARPGROUP) h.roles_off().threads(c.threads);
   else h.consumers(c.consumers);
-  // Kernels of one plan are those of one instruction, or there are none.
-  if (p.fixed_order && c.path == TILERT_PATH_WARPGROUP) h.roles_on().must().for_target("sm_90a");
+  // Kernels of one plan are those of one instruction, or there are none; whole numbers have one sum by any.
+  if (p.fixed_order && c.path == TILERT_PATH_WARPGROUP && !is_integer(sum_type(p))) h.roles_on().must().for_target("sm_90a");
   return h;
 }
 
