@@ -174,8 +174,10 @@ class Inserter {
       }
     };
     if (call.primitive == Primitive::warp_sync) return settle(roles_.warp_staging);
-    const bool all = call.primitive != Primitive::named_barrier || call.args[1].value->as_int() == int64_t{roles_.consumers} * 128;
-    all ? clear(state) : settle(roles_.staging);
+    if (call.primitive != Primitive::named_barrier) return clear(state);
+    const Expr id = call.args[0].value;
+    if (id->is_constant() && id->as_int() == kConsumerBarrier && call.args[1].value->as_int() == int64_t{roles_.consumers} * 128) return clear(state);
+    if (call.args[1].value->as_int() == 128) settle(roles_.staging);  // else a turn, which orders nothing
   }
   // Tiles are blocks of the grid to the program, and blocks are in no order unless they say so, which kernels with roles do not.
   void forget_tensors(State& state) const {

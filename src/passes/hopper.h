@@ -116,6 +116,8 @@ class RoleLowering {
     ir::BufferId sums[2], slots[2];
   };
   Status alternate_loop(const std::vector<Work>& works);
+  bool takes_turns() const { return roles_.alternates && roles_.consumers == 2; }
+  void meet_turn(ir::Primitive how, ir::Expr whose);
   void issue(const Alternation& all, int sum);
   Status finish(const Alternation& all, int sum, ir::Expr trip, const char* left);
   // Runs f with a variable of that value, of which all is known that is of the loop's.

@@ -1,6 +1,7 @@
 // Lowering of kernels whose warps have roles: the frame, the loops over tiles, the producer and what the consumers do around
 // the loop, which is lowered as anywhere else, for the consumers' threads. Products: hopper_product.cpp; stores: hopper_store.cpp.
 #include "passes/hopper.h"
+#include "passes/roles.h"
 
 #include <fmt/format.h>
 
@@ -239,7 +240,9 @@ Status RoleLowering::consume() {
   if (tiles_) place_ = enter_ring(0);  // the ring goes on from tile to tile
   if (tiles_) late_ = lets_after_loop();
   from_zero_ = sums_from_zero();
+  if (takes_turns()) low_.when(arith::eq(arena_, warpgroup(), 1), [&] { meet_turn(Primitive::named_barrier_arrive, low_.index(0)); });
   TILERT_TRY(over_tiles(late_, [&] { return consume_tile(); }));
+  if (takes_turns()) low_.when(arith::eq(arena_, warpgroup(), 0), [&] { meet_turn(Primitive::named_barrier, low_.index(0)); });  // the last one
   if (!roles_.stores.empty())  // shared memory must outlive the copies that read it
     low_.when(leads_warpgroup(), [&] { low_.call(Primitive::tma_store_wait_read, {text_arg("0")}); });
   return {};

@@ -5,6 +5,7 @@
 #include "ir/visit.h"
 #include "passes/element_wise.h"
 #include "passes/hopper.h"
+#include "passes/roles.h"
 
 namespace tilert::passes {
 
@@ -69,7 +70,9 @@ Status RoleLowering::work_loop() {
 }
 
 // Pairs of trips, then the odd one. No product is under way from one pair to the next: where its sums are read in another block
-// of instructions than it was issued in, ptxas makes all products wait for each other (its remark C7514).
+// of instructions than it was issued in, ptxas makes all products wait for each other (its remark C7514). Two warpgroups issue their
+// pairs in turns: when both do at once, both work on their last sums at once, and nobody multiplies (4096x28672x4096 with a scale for
+// each block: 811 us without turns, 761 with).
 Status RoleLowering::alternate_loop(const std::vector<Work>& works) {
   const auto product = std::find_if(loop().body.begin(), loop().body.end(), [](const StmtPtr& s) { return std::holds_alternative<Gemm>(s->node); });
   const BufferId sum = std::get<Gemm>((*product)->node).c.buffer;
@@ -85,8 +88,10 @@ Status RoleLowering::alternate_loop(const std::vector<Work>& works) {
   Status status;
   f.body = low_.collect([&] {
     const Expr first = at(low_.program().var(f.var));
+    if (takes_turns()) meet_turn(Primitive::named_barrier, warpgroup());
     issue(all, 0);
     issue(all, 1);
+    if (takes_turns()) meet_turn(Primitive::named_barrier_arrive, arith::sub(arena_, low_.index(1), warpgroup()));
     status = at_trip(first, [&](Expr trip) { return finish(all, 0, trip, "1"); });
     if (status) status = at_trip(arith::add(arena_, first, step), [&](Expr trip) { return finish(all, 1, trip, "0"); });
   });
@@ -99,6 +104,10 @@ Status RoleLowering::alternate_loop(const std::vector<Work>& works) {
   });
   TILERT_TRY(std::move(status));
   return before_last_wait();
+}
+
+void RoleLowering::meet_turn(Primitive how, Expr whose) {
+  low_.call(how, {value_arg(arith::add(arena_, whose, kTurnBarrier)), value_arg(low_.index(256))});
 }
 
 Status RoleLowering::at_trip(Expr value, const std::function<Status(Expr)>& f) {

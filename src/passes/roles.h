@@ -15,9 +15,11 @@
 
 namespace tilert::passes {
 
-// Ids of named barriers: 0 is the block's; one for all consumers; then one per consumer warpgroup.
+// Ids of named barriers: 0 is the block's; one for all consumers; then one per consumer warpgroup; then, where two of them take
+// turns, one at which each is given its turn.
 inline constexpr int kConsumerBarrier = 1;
 inline constexpr int kWarpgroupBarrier = 2;
+inline constexpr int kTurnBarrier = 5;
 
 Result<Module> plan_roles(Module module, const PassContext& context);
 
