@@ -162,19 +162,20 @@ struct Lister {
   void list_vector() {
     if (product.m < 1 || product.m > kMostVectorRows || !a_k_major(product) || !b_k_major(product) || product.tf32) return;
     if (sum_type(product) != DType::f32 || dtype_bits(operand_type(product)) < 8) return;
-    for (const int rows : {4, 8, 16})
-      for (const int depth : {512, 1024, 2048}) {
-        Choice c;
-        c.path = Path::vector;
-        c.tile_m = product.m == 3 ? 4 : static_cast<int>(product.m);
-        c.tile_n = rows;
-        c.tile_k = depth;
-        c.threads = 128;
-        c.stages = 1;
-        if (depth >= 2 * product.k && depth > 512) continue;
-        if (vector_registers(c) > 168) continue;
-        out.push_back(c);
-      }
+    for (const int rows : {2, 4, 8, 16})
+      for (const int depth : {512, 1024, 2048, 4096})
+        for (const int threads : {128, 256}) {
+          Choice c;
+          c.path = Path::vector;
+          c.tile_m = product.m == 3 ? 4 : static_cast<int>(product.m);
+          c.tile_n = rows;
+          c.tile_k = depth;
+          c.threads = threads;
+          c.stages = 1;
+          if (depth >= 2 * product.k && depth > 512) continue;
+          if (rows * depth < 16 * threads || vector_registers(c) > 168) continue;
+          out.push_back(c);
+        }
   }
 };
 
@@ -240,7 +241,7 @@ int64_t blocks_per_multiprocessor(const Product& product, const Target& target, 
   const int64_t shared = shared_bytes(product, choice);
   int64_t blocks = std::min(target.registers_per_sm / (threads * registers), target.max_threads_per_sm / threads);
   if (shared > 0) blocks = std::min(blocks, target.shared_bytes_per_sm / (shared + 1024));
-  return std::clamp<int64_t>(blocks, 1, roles ? 2 : 8);
+  return std::clamp<int64_t>(blocks, 1, roles ? 2 : choice.path == Path::vector ? 16 : 8);
 }
 
 }  // namespace tilert::tune

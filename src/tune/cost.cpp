@@ -39,12 +39,11 @@ class Model {
       out.nanoseconds = launch_ns, out.bound = Bound::latency;
       return;
     }
+    if (c_.path == Path::vector) return run_vector(out);
     step();
-    const bool vector = c_.path == Path::vector;
     const double work = machine_.nanoseconds(rounds_ * (steps_ * step_ + leave()));
-    const double start = vector ? vector_prologue_ns : prologue_ns;
-    const double fixed = launch_ns + start + epilogue_ns + (c_.persistent || together_ > 1 ? 0 : (rounds_ - 1) * restart_ns);
-    const double memory = memory_bytes() / (machine_.memory_gbs * (vector ? vector_memory_share : memory_share));
+    const double fixed = launch_ns + prologue_ns + epilogue_ns + (c_.persistent || together_ > 1 ? 0 : (rounds_ - 1) * restart_ns);
+    const double memory = memory_bytes() / (machine_.memory_gbs * memory_share);
     const double l2 = l2_bytes() / (machine_.l2_gbs * l2_share), longest = std::max({work, memory, l2});
     // Neither hides the other whole: of two equal times a part of one shows.
     const double both = longest * beside({std::max(work, l2) / longest, memory / longest}, sharpness);
@@ -58,6 +57,16 @@ class Model {
   double bytes_b() const { return dtype_bits(p_.b) / 8.0; }
   double bytes_c() const { return dtype_bits(p_.c) / 8.0; }
   double slot() const { return c_.tile_k * (c_.tile_m * bytes_a() + c_.tile_n * bytes_b()); }
+
+  // Rows read by vectors: a step waits for what it has asked for, or for the arithmetic of all blocks beside it.
+  void run_vector(Choice& out) const {
+    const double arithmetic = static_cast<double>(together_) * c_.tile_m * c_.tile_n * c_.tile_k / vector_products;
+    const double waits = machine_.clocks(vector_latency_ns);
+    const double work = machine_.nanoseconds(rounds_ * steps_ * std::max(arithmetic, waits));
+    const double memory = memory_bytes() / (machine_.memory_gbs * vector_memory_share), longest = std::max(work, memory);
+    out.nanoseconds = vector_launch_ns + longest * beside({work / longest, memory / longest}, vector_sharpness);
+    out.bound = longest == memory ? Bound::memory : arithmetic > waits ? Bound::tensor : Bound::latency;
+  }
 
   // Clocks of one step along K of the tiles that share a multiprocessor, and what they wait for.
   void step() {
@@ -77,7 +86,6 @@ class Model {
     const bool group = c_.path == Path::warpgroup;
     const DType operand = group ? p_.a : operand_type(p_);
     const double rate = machine_.rate(operand, p_.tf32);
-    if (c_.path == Path::vector) return work / (machine_.fma32 / 2);  // half of it converts
     const bool matrix = rate > machine_.fma32;
     const double groups = static_cast<double>(c_.consumers * together_);
     const double share = group ? (groups > 1 ? warpgroup_share : single_warpgroup_share) : matrix ? warp_share * machine_.warp_percent / 100 : 0.5;
@@ -92,7 +100,6 @@ class Model {
 
   // Bytes of shared memory that the products of a step read.
   double read_bytes() const {
-    if (c_.path == Path::vector) return 0;
     if (c_.path == Path::warpgroup) {
       const double rows = c_.swapped ? c_.tile_n : c_.tile_m, columns = c_.swapped ? c_.tile_m : c_.tile_n;
       const double eb = c_.swapped ? bytes_b() : bytes_a(), other = c_.swapped ? bytes_a() : bytes_b();
@@ -133,9 +140,8 @@ class Model {
   // Bytes in a clock that come to one multiprocessor: its port, its share of memory's latency, or element by element.
   double feed_rate() const {
     if (c_.path == Path::warp && !rows_on_16_bytes(p_)) return element_copy_bytes;
-    // A slot is given back one step late, and the next one is being read; rows read by vectors are on their way in a part of the time.
-    const double ahead = c_.path == Path::vector ? vector_in_flight * slot() : std::max(c_.stages - 1.5, 0.5) * slot();
-    const double in_flight = static_cast<double>(together_) * ahead;
+    // A slot is given back one step late, and the next one is being read.
+    const double in_flight = static_cast<double>(together_) * std::max(c_.stages - 1.5, 0.5) * slot();
     return std::min(feed_bytes, in_flight / machine_.clocks(latency_ns));
   }
 
