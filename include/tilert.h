@@ -1189,6 +1189,11 @@ enum {
   TILERT_CACHE_READ_ONLY = 3 /* never write; refused by this version */
 };
 typedef int32_t tilert_isolate;
+/* Which compiles run in the helper, tilert_compile, a process of its own for each that ends with it: none; those of programs
+ * that hold source text; all. What ends a compiler there (LLVM and hipRTC abort on an instruction that a target lacks) is a
+ * TILERT_COMPILE with its last words; a compile_timeout kills it, and so does the end of the calling thread. It gets no memory
+ * and no descriptors of the host, no environment but LD_LIBRARY_PATH, TMPDIR and the paths named here, and prints nothing; a
+ * host that ignores SIGCHLD or waits for all its children does no harm. The bytes are the same; Linux 5.4 or newer. */
 enum { TILERT_ISOLATE_NEVER = 0, TILERT_ISOLATE_UNTRUSTED = 1, TILERT_ISOLATE_ALWAYS = 2 };
 
 /* What the library tells while it works. Strings live during the callback only. */
@@ -1216,18 +1221,18 @@ typedef struct tilert_event {
 /* The environment is read through secure_getenv when a context is created or first compiles, never on the launch path:
  * TILERT_CACHE_DIR (directory of the cache; else XDG_CACHE_HOME, else HOME), TILERT_NVRTC_PATH (the NVRTC to use;
  * else the loader's libnvrtc.so.13 and .12, then /usr/local/cuda*, then NVIDIA's Python packages) and TILERT_HIPRTC_PATH
- * (the hipRTC to use, with its comgr; else the loader's libhiprtc.so.7 down to libamdhip64.so.5, then /opt/rocm*). Nothing
- * else of the environment has an effect, and none changes generated code or keys. */
+ * (the hipRTC to use, with its comgr; else the loader's libhiprtc.so.7 down to libamdhip64.so.5, then /opt/rocm*),
+ * and TILERT_HELPER_PATH where compiles are isolated. Nothing else of the environment has an effect, and none changes generated code or keys. */
 typedef struct tilert_context_options {
   uint32_t struct_size;
   uint32_t flags; /* TILERT_ALLOW_SOURCE: programs may hold source text */
   tilert_cache_mode cache_mode;
-  tilert_isolate isolate;      /* compile in the helper executable; other than NEVER is refused by this version */
+  tilert_isolate isolate;      /* compile in the helper; TILERT_UNAVAILABLE at once where there is none */
   const char* cache_path;      /* directory; NULL: TILERT_CACHE_DIR, else the user's cache directory */
   const char* cache_namespace; /* a salt of the keys; NULL: none */
   const char* plugin_path;     /* absolute; NULL: libtilert_llvm.so beside this library */
   const char* nvrtc_path;      /* absolute, a file or a folder; NULL: TILERT_NVRTC_PATH, else searched */
-  const char* helper_path;     /* absolute; for isolate */
+  const char* helper_path;     /* absolute; NULL: TILERT_HELPER_PATH, else tilert_compile beside this library, else in ../bin */
   uint32_t compile_threads;    /* of background compiles, of which this version has none; 0: by CPUs and memory */
   uint32_t seal;               /* 1: begin sealed */
   uint64_t compile_timeout;    /* ns for one compile, TILERT_TIMEOUT afterwards; 0: none */

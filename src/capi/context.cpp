@@ -23,7 +23,12 @@ Result<jit::ContextOptions> context_options(const tilert_context_options& o) {
   if (o.cache_mode < TILERT_CACHE_DEFAULT || o.cache_mode > TILERT_CACHE_READ_ONLY)
     return make_error(Code::kInvalidArgument, "cache_mode {} is none of default, memory, off, read only", o.cache_mode);
   if (o.cache_mode == TILERT_CACHE_READ_ONLY) return builder::refuse(builder::Refusal::cache_read_only_);
-  if (o.isolate != TILERT_ISOLATE_NEVER) return builder::refuse(builder::Refusal::isolate_);
+  switch (o.isolate) {
+    case TILERT_ISOLATE_NEVER: out.isolation = Isolation::never; break;
+    case TILERT_ISOLATE_UNTRUSTED: out.isolation = Isolation::untrusted; break;
+    case TILERT_ISOLATE_ALWAYS: out.isolation = Isolation::always; break;
+    default: return make_error(Code::kInvalidArgument, "isolate is {}: it is one of never, untrusted, always", o.isolate);
+  }
   if (o.seal > 1) return make_error(Code::kInvalidArgument, "seal is {}: give 0 or 1", o.seal);
   out.allow_source = (o.flags & TILERT_ALLOW_SOURCE) != 0;
   out.cache_mode = o.cache_mode == TILERT_CACHE_OFF      ? jit::CacheMode::off
@@ -34,7 +39,8 @@ Result<jit::ContextOptions> context_options(const tilert_context_options& o) {
   out.plugin_path = capi::text_or_empty(o.plugin_path);
   out.nvrtc_path = capi::text_or_empty(o.nvrtc_path);
   out.hiprtc_path = capi::text_or_empty(o.hiprtc_path);
-  for (const auto* path : {&out.plugin_path, &out.nvrtc_path, &out.hiprtc_path})
+  out.helper_path = capi::text_or_empty(o.helper_path);
+  for (const auto* path : {&out.plugin_path, &out.nvrtc_path, &out.hiprtc_path, &out.helper_path})
     if (!path->empty() && path->front() != '/')
       return make_error(Code::kInvalidArgument, "'{}' is not an absolute path", *path);
   out.seal = o.seal != 0;

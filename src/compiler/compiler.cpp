@@ -139,6 +139,11 @@ void Compilers::retry(Language language) {
     if (slot_language == language) slot.failure.reset();
 }
 
+void Compilers::isolate(Isolation isolation, Isolated helper) {
+  isolation_ = isolation;
+  isolated_ = std::move(helper);
+}
+
 Result<std::shared_ptr<Compiler>> Compilers::find(Language language) const {
   std::lock_guard lock(mutex_);  // held while opening, so that two threads do not open twice
   for (auto& [slot_language, slot] : slots_) {
@@ -158,10 +163,15 @@ Result<std::shared_ptr<Compiler>> Compilers::find(Language language) const {
 Result<Binary> Compilers::compile(const CompileRequest& request, std::stop_token cancel) const {
   Clock::time_point start = Clock::now();
   TILERT_TRY(check_request(request));
-  TILERT_ASSIGN(std::shared_ptr<Compiler> compiler, find(request.language));
   CompileControl control{std::move(cancel), std::nullopt};
   if (request.deadline_ms)
     control.deadline = start + std::chrono::milliseconds(std::min<uint64_t>(request.deadline_ms, 1u << 30));
+  if (isolation_ == Isolation::always || (isolation_ == Isolation::untrusted && request.foreign)) {
+    Result<Binary> binary = isolated_(request, control);
+    if (binary) binary->total_ms = ms_since(start);
+    return binary;
+  }
+  TILERT_ASSIGN(std::shared_ptr<Compiler> compiler, find(request.language));
   // The worker may outlive this call: it owns copies of all it needs.
   Result<Binary> binary = run_on_compile_thread(
       control, [compiler, control, request]() -> Result<Binary> { return compiler->compile(request, control); });

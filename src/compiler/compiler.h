@@ -103,6 +103,9 @@ class Compiler {
   virtual Result<Binary> compile(const CompileRequest& request, const CompileControl& control) = 0;
 };
 
+// Which compiles run in the helper, a process of their own: none, those of foreign text, all.
+enum class Isolation { never, untrusted, always };
+
 // The compilers of one context, by language, each opened on first use. Thread-safe.
 class Compilers {
  public:
@@ -112,6 +115,10 @@ class Compilers {
   // `open` runs on the first compile of its language; its success is kept for good, its failure until `retry`.
   void add(Language language, Factory open);
   void retry(Language language);
+  // What compiles instead of them where `isolation` says so; called on the thread of `compile`, any number at once. Not to be
+  // changed while something compiles.
+  using Isolated = std::function<Result<Binary>(const CompileRequest&, const CompileControl&)>;
+  void isolate(Isolation isolation, Isolated helper);
 
   // UNAVAILABLE with the factory's words, or naming the language nobody registered.
   Result<std::shared_ptr<Compiler>> find(Language language) const;
@@ -128,6 +135,8 @@ class Compilers {
   };
   mutable std::mutex mutex_;
   mutable std::vector<std::pair<Language, Slot>> slots_;
+  Isolation isolation_ = Isolation::never;
+  Isolated isolated_;
 };
 
 // What `compile` refuses before any compiler sees it: unknown options (options.h), text that would read files

@@ -62,6 +62,14 @@ Code code_of(int32_t status) {
 
 }  // namespace
 
+std::string llvm_plugin_place() {
+  const Result<std::vector<std::string>> paths = candidates({});
+  if (paths)
+    for (const std::string& path : *paths)
+      if (file_exists(path)) return path;
+  return {};
+}
+
 std::string llvm_target_text(const LlvmTarget& target) {
   std::string text = target.triple;
   if (!target.cpu.empty() || !target.features.empty()) text += ":" + target.cpu;

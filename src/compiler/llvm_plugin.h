@@ -35,6 +35,9 @@ struct LlvmTarget {
   bool operator==(const LlvmTarget&) const = default;
 };
 // A CPU target of target.h, "cpu:x86-64-v3+avxvnni", is read as well.
+// The file that LlvmPlugin::get would open first without a path of its own; empty where there is none.
+std::string llvm_plugin_place();
+
 std::string llvm_target_text(const LlvmTarget& target);
 Result<LlvmTarget> parse_llvm_target(std::string_view text);
 LlvmTarget llvm_target(const Target& target);  // of a CPU target

@@ -1,4 +1,5 @@
 // A context: one cache, the compilers, counters.
+#include "compiler/helper.h"
 #include "compiler/hip.h"
 #include "compiler/llvm_compiler.h"
 #include "compiler/nvrtc.h"
@@ -37,6 +38,13 @@ Result<std::shared_ptr<Context>> Context::create(ContextOptions options) {
   context->compilers_.add(Language::cuda, [path = o.nvrtc_path] { return open_nvrtc({path, {}}); });
   context->compilers_.add(Language::hip, [path = o.hiprtc_path] { return open_hip({path}); });
   context->compilers_.add(Language::llvm_ir, [path = o.plugin_path] { return open_llvm(path); });
+  if (o.isolation != Isolation::never) {
+    TILERT_ASSIGN(std::string helper, find_helper(o.helper_path));
+    context->compilers_.isolate(o.isolation, [helper = std::move(helper), places = CompilerPlaces{o.nvrtc_path, o.hiprtc_path, o.plugin_path}](
+                                                 const CompileRequest& request, const CompileControl& control) {
+      return compile_in_helper(helper, places, request, control);
+    });
+  }
   return context;
 }
 

@@ -41,6 +41,8 @@ struct ContextOptions {
   std::string cache_namespace;
   std::string plugin_path;       // of the LLVM plugin; empty: beside the library
   std::string nvrtc_path, hiprtc_path;  // empty: searched
+  Isolation isolation = Isolation::never;
+  std::string helper_path;  // empty: beside the library
   bool seal = false;
   bool allow_source = false;
   uint64_t deadline_ms = 0;      // of one compile; 0: none

@@ -236,10 +236,14 @@ TEST(Refused, WhatThisVersionLacksNamesItsAlternative) {
   EXPECT_THAT(bundle.message(), HasSubstr("cache_path"));
   tilert_context_options isolate{};
   isolate.struct_size = sizeof isolate;
-  isolate.isolate = TILERT_ISOLATE_ALWAYS;
+  isolate.isolate = 3;
   tilert_context* none = nullptr;
-  EXPECT_EQ(tilert_context_create(&isolate, &none, open.out()), TILERT_UNSUPPORTED);
-  EXPECT_THAT(open.message(), HasSubstr("TILERT_ISOLATE_NEVER"));
+  EXPECT_EQ(tilert_context_create(&isolate, &none, open.out()), TILERT_INVALID_ARGUMENT);
+  EXPECT_THAT(open.message(), HasSubstr("never, untrusted, always"));
+  isolate.isolate = TILERT_ISOLATE_ALWAYS;
+  isolate.helper_path = "/nowhere/tilert_compile";
+  EXPECT_EQ(tilert_context_create(&isolate, &none, open.out()), TILERT_UNAVAILABLE);
+  EXPECT_THAT(open.message(), HasSubstr("/nowhere/tilert_compile"));
 }
 
 TEST(Devices, AMissingDriverSaysWhatWasLookedFor) {

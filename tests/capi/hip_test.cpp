@@ -17,8 +17,9 @@ class CompiledForAmd : public testing::Test {
   void SetUp() override {
     if (!open_hip()) GTEST_SKIP() << "no hipRTC on this machine";
   }
-  static tl::Context context(uint32_t flags = 0) {
+  static tl::Context context(uint32_t flags = 0, tilert_isolate isolate = TILERT_ISOLATE_NEVER) {
     tilert_context_options options{};
+    options.isolate = isolate;
     options.struct_size = sizeof options;
     options.cache_mode = TILERT_CACHE_OFF;
     options.flags = flags;
@@ -56,6 +57,33 @@ kernel "own" () grid [1] source "hip" entry "k" block [64, 1, 1] text "extern \"
   auto compiled = kernel.try_compile();
   ASSERT_TRUE(compiled) << compiled.error().message();
   EXPECT_GT(kernel.variant(0).info().registers, 0u);
+}
+
+// An intrinsic that a chip lacks ends LLVM: refused here, an error of the helper where source text is isolated.
+TEST_F(CompiledForAmd, SourceThatEndsTheCompilerIsAnErrorInEachMode) {
+  const char* const text = R"(tir 1
+program "own"
+var %N dim index
+dim %N
+buffer @x global f32 [%N] in argument 0
+parameter tensor @x "x"
+kernel "own" () grid [1] source "hip" entry "k" block [64, 1, 1] text "typedef float f4 __attribute__((ext_vector_type(4)));\n__device__ f4 mfma(float, float, f4, int, int, int) __asm(\"llvm.amdgcn.mfma.f32.16x16x4f32\");\nextern \"C\" __global__ void k(f4* x, long long n) { x[0] = mfma(1, 2, x[0], 0, 0, 0); }\n"
+)";
+  auto program = tl::Program::parse(text, nullptr, TILERT_ALLOW_SOURCE);
+  ASSERT_TRUE(program) << program.error().message();
+  const auto compile = [&](tilert_isolate isolate, const char* target) {
+    tl::Context own = context(TILERT_ALLOW_SOURCE, isolate);
+    return own.kernel(*program, target).try_compile();
+  };
+  const auto refused = compile(TILERT_ISOLATE_NEVER, "gfx90a");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().status(), TILERT_UNSUPPORTED);
+  EXPECT_THAT(refused.error().message(), HasSubstr("isolate"));
+  for (const tilert_isolate isolate : {TILERT_ISOLATE_UNTRUSTED, TILERT_ISOLATE_ALWAYS}) {
+    auto compiled = compile(isolate, "gfx90a");
+    EXPECT_TRUE(compiled) << compiled.error().message();
+    EXPECT_FALSE(compile(isolate, "gfx1100"));
+  }
 }
 
 TEST_F(CompiledForAmd, ATargetThatThisHiprtcLacksIsRefusedWithItsName) {
