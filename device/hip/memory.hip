@@ -61,6 +61,14 @@ TL_DEV void tl_warp_sync() {
   __builtin_amdgcn_wave_barrier();
 }
 
+//@ tl_cp_async_commit
+// Copies that run ahead go through registers here: there is nothing to commit or to wait for.
+TL_DEV void tl_cp_async_commit() {}
+
+//@ tl_cp_async_wait
+template <int Pending>
+TL_DEV void tl_cp_async_wait() {}
+
 //@ tl_saturate_index
 // The nearest value of 32 bits.
 TL_DEV void tl_saturate_index(int (&dst)[1], tl_i64 x) {

@@ -342,7 +342,7 @@ Status Lower::statement(const StmtPtr& s) {
             }
             return {};
           },
-          [&](const Copy& c) { return runs_ahead(s->ordinal) ? async_copy(*s, c) : copy(*s, c); },
+          [&](const Copy& c) { return runs_ahead(s->ordinal) && c.prefer == CopyPrefer::async ? async_copy(*s, c) : copy(*s, c); },
           [&](const Fill& f) { return fill(*s, f); },
           [&](const Gemm& g) { return g.issued ? issue(*s, g) : gemm(*s, g); },
           [&](const Reduce& r) { return reduce(*s, r); },

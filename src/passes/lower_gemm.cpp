@@ -170,17 +170,18 @@ class GemmLowering {
       TILERT_ASSIGN(b_elements, load_operand(b_, atom.b, b_operand_map(atom, plan_.k, plan_.n, grid), plan_.k, plan_.n));
     }
     if (atom.a == DType::f64) {
-      multiply_wide(a_elements, b_elements);
+      if (atom.m == 8) multiply_wide(a_elements, b_elements);
+      else multiply_numbers(a_elements, b_elements);
       return {};
     }
     const Matrix metadata = atom.sparse ? readable({gemm_.metadata, false}) : Matrix{};
     low_.group(low_.comment("product"), [&] {
-      const BufferId a = low_.registers(DType::uint32, counts_.m * 4, "a"), b = low_.registers(DType::uint32, counts_.n * b_words(), "b");
+      const BufferId a = low_.registers(DType::uint32, counts_.m * a_words(), "a"), b = low_.registers(DType::uint32, counts_.n * b_words(), "b");
       if (atom.sparse) metadata_ = low_.registers(DType::uint32, counts_.m, "metadata");
       low_.unrolled(counts_.k, [&](Expr kk) {
         if (atom.sparse) load_metadata(metadata, kk);
         if (plan_.a_ldmatrix) load_a(a, kk);
-        else pack(a, a_elements, kk, counts_.m, 4, atom.a_registers());
+        else pack(a, a_elements, kk, counts_.m, a_words(), atom.a_registers());
         if (plan_.b_ldmatrix) load_b(b, kk);
         else pack(b, b_elements, kk, counts_.n, b_words(), atom.b_registers());
         multiply(a, b);
@@ -217,7 +218,32 @@ class GemmLowering {
     });
   }
 
-  int64_t b_words() const { return plan_.atom->sparse ? 4 : 2; }  // 32-bit registers of an instruction's B
+  // f64 of AMD: a lane's elements of a step are numbers side by side in the operand's fragment.
+  void multiply_numbers(BufferId a, BufferId b) {
+    Arena& arena = low_.arena();
+    const Atom& atom = *plan_.atom;
+    const Primitive primitive = primitive_from_name(mma_primitive(atom))->primitive;
+    low_.group(low_.comment("product"), [&] {
+      low_.unrolled(counts_.k, [&](Expr kk) {
+        const auto step = [&](BufferId of, Expr i, int64_t elements) {
+          return registers_arg(low_.fragment_registers(of), arith::mul(arena, arith::add(arena, kk, arith::mul(arena, i, counts_.k)), elements), elements);
+        };
+        low_.unrolled(counts_.m, [&](Expr im) {
+          low_.unrolled(counts_.n, [&](Expr in) {
+            low_.call(primitive, {sums_of(im, in), step(a, im, atom.a_registers()), step(b, in, atom.b_registers())});
+          });
+        });
+      });
+    });
+  }
+
+  // 32-bit registers of an instruction's operands.
+  int64_t a_words() const { return plan_.atom->a_registers() * dtype_bytes(plan_.atom->a) / 4; }
+  int64_t b_words() const { return plan_.atom->b_registers() * dtype_bytes(plan_.atom->b) / 4; }
+  CallArg sums_of(Expr im, Expr in) {
+    const int64_t each = plan_.atom->c_registers();
+    return registers_arg(c_registers_, arith::mul(low_.arena(), arith::add(low_.arena(), in, arith::mul(low_.arena(), im, counts_.n)), each), each);
+  }
 
   void load_metadata(const Matrix& metadata, Expr kk) {
     const Expr base = first_row(counts_.m * plan_.atom->m);
@@ -242,8 +268,7 @@ class GemmLowering {
     const Primitive primitive = primitive_from_name(mma_primitive(*plan_.atom))->primitive;
     low_.unrolled(counts_.m, [&](Expr im) {
       low_.unrolled(counts_.n, [&](Expr in) {
-        const Expr c = arith::mul(arena, arith::add(arena, in, arith::mul(arena, im, counts_.n)), 4);
-        std::vector<CallArg> args{registers_arg(c_registers_, c, 4), registers_arg(a, arith::mul(arena, im, 4), 4),
+        std::vector<CallArg> args{sums_of(im, in), registers_arg(a, arith::mul(arena, im, a_words()), a_words()),
                                   registers_arg(b, arith::mul(arena, in, b_words()), b_words())};
         if (plan_.atom->sparse) args.push_back(value_arg(low_.read({metadata_, {im}}, "metadata")));
         low_.call(primitive, std::move(args));
@@ -256,7 +281,9 @@ class GemmLowering {
     Arena& arena = low_.arena();
     low_.unrolled(count, [&](Expr i) {
       const Expr from = arith::mul(arena, arith::add(arena, kk, arith::mul(arena, i, counts_.k)), elements);
-      low_.call(packed == elements ? Primitive::pack_words : Primitive::pack_regs, {registers_arg(to, arith::mul(arena, i, packed), packed),
+      const DType type = low_.program().buffer(fragment).dtype;
+      const Primitive by = packed == elements ? Primitive::pack_words : dtype_is_float(type) && dtype_bits(type) == 8 ? Primitive::pack_bytes : Primitive::pack_regs;
+      low_.call(by, {registers_arg(to, arith::mul(arena, i, packed), packed),
                                        registers_arg(low_.fragment_registers(fragment), from, elements)});
     });
   }

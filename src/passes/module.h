@@ -95,6 +95,7 @@ struct RingPlan {
   std::vector<uint32_t> copies;  // ordinals of the copies that run ahead
   std::set<ir::VarId> lets;      // of the body, that their places are made of: a copy that runs ahead makes its own
   std::string reason;            // why not, where stages is 1
+  bool staged = false;           // through registers: a tile to come is loaded before the work of a trip and stored after it
 };
 
 // What the program asked of the compiler, and what came of it (passes/hints.h).

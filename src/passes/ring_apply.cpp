@@ -1,9 +1,11 @@
 // Rewrites pipelined loops along their ring plans.
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "arith/build.h"
 #include "ir/visit.h"
+#include "layout/fragment_builders.h"
 #include "passes/ring.h"
 
 namespace tilert::passes {
@@ -13,8 +15,8 @@ using namespace ir;
 
 class RingRewriter {
  public:
-  RingRewriter(Module& module, const KernelPlan& plan)
-      : program_(module.program), facts_(module.facts), arena_(*module.program.arena), plan_(plan) {}
+  RingRewriter(Module& module, KernelPlan& plan, int warp_size)
+      : program_(module.program), facts_(module.facts), arena_(*module.program.arena), plan_(plan), warp_size_(warp_size) {}
 
   Block block(const Block& in) {
     Block out;
@@ -43,6 +45,7 @@ class RingRewriter {
     std::vector<StmtPtr> copies;
     std::vector<StmtPtr> lets;       // that their places are made of
     BufferId read_slot, write_slot;  // scalars: the slot in use, the slot to fill next
+    std::map<uint32_t, BufferId> held;  // staged: the fragments of the copies between memory and slot, by ordinal
   };
 
   Block rewrite_loop(const StmtPtr& s, const For& loop) {
@@ -96,6 +99,57 @@ class RingRewriter {
     return out;
   }
 
+  // Staged: the copies of iteration `at` into registers.
+  Block load(const Ring& ring, Expr at) {
+    Block out = issue(ring, at, arena_.index(0));
+    for (StmtPtr& s : out) {
+      const auto* node = std::get_if<Copy>(&s->node);
+      if (!node) continue;
+      Copy copy = *node;
+      copy.prefer = CopyPrefer::sync;
+      copy.dst = whole(ring.held.at(s->ordinal));
+      s = make_stmt(std::move(copy), s->ordinal, s->location);
+    }
+    return out;
+  }
+  // ... and from there into the slot.
+  Block store(const Ring& ring, Expr slot) {
+    Block out;
+    for (const StmtPtr& s : ring.copies) {
+      Copy copy;
+      copy.src = whole(ring.held.at(s->ordinal));
+      copy.dst = std::get<Copy>(s->node).dst;
+      copy.prefer = CopyPrefer::sync;
+      add_slot(copy.dst, slot);
+      out.push_back(make_stmt(std::move(copy), s->ordinal, s->location));
+    }
+    return out;
+  }
+  Region whole(BufferId id) const {
+    Region out{id, {}, {}};
+    for (Expr extent : program_.buffer(id).shape) {
+      out.offsets.push_back(arena_.index(0));
+      out.extents.push_back(extent->as_int());
+    }
+    return out;
+  }
+  // A fragment for what each copy brings, in pieces of 16 bytes a thread where rows have them.
+  void hold(Ring& ring, Block& out) {
+    for (const StmtPtr& s : ring.copies) {
+      const Region& dst = std::get<Copy>(s->node).dst;
+      Buffer b;
+      b.name = "held";
+      b.dtype = program_.buffer(dst.buffer).dtype;
+      b.scope = Scope::fragment;
+      for (int64_t extent : dst.extents) b.shape.push_back(arena_.index(extent));
+      const int64_t width = 16 / dtype_bytes(b.dtype);
+      const BufferId id = program_.add_buffer(std::move(b));
+      plan_.fragments.emplace(id, blocked_map(dst.extents, plan_.threads, width, warp_size_));
+      ring.held[s->ordinal] = id;
+      out.push_back(make_stmt(Alloc{id}));
+    }
+  }
+
   static void add_slot(Region& region, Expr slot) {
     region.offsets.insert(region.offsets.begin(), slot);
     region.extents.insert(region.extents.begin(), 1);
@@ -107,12 +161,18 @@ class RingRewriter {
     return make_stmt(std::move(c));
   }
 
-  Block issue_all(const Ring& ring, Expr at, Expr slot) {
-    Block copies = issue(ring, at, slot);
+  // What is done where the loop has iteration `at`.
+  Block where_it_is(const Ring& ring, Expr at, Block copies) {
     const Expr more = ring.loop->step > 0 ? arith::lt(arena_, at, ring.loop->end) : arith::lt(arena_, ring.loop->end, at);
-    Block out;
-    if (more->is_constant() && more->bits) out = std::move(copies);
-    else out.push_back(make_stmt(If{more, std::move(copies), {}}));
+    if (more->is_constant() && more->bits) return copies;
+    return {make_stmt(If{more, std::move(copies), {}})};
+  }
+
+  Block issue_all(const Ring& ring, Expr at, Expr slot) {
+    Block copies = ring.held.empty() ? issue(ring, at, slot) : load(ring, at);
+    if (!ring.held.empty())
+      for (StmtPtr& s : store(ring, slot)) copies.push_back(std::move(s));
+    Block out = where_it_is(ring, at, std::move(copies));
     out.push_back(call(Primitive::cp_async_commit));
     return out;
   }
@@ -124,7 +184,7 @@ class RingRewriter {
   }
 
   Block rewrite_ring(const StmtPtr& s, const For& loop, const RingPlan& plan) {
-    Ring ring{&loop, plan.stages, {}, {}, slot_scalar("read_slot"), slot_scalar("write_slot")};
+    Ring ring{&loop, plan.stages, {}, {}, slot_scalar("read_slot"), slot_scalar("write_slot"), {}};
     Block rest;
     for (const StmtPtr& b : loop.body) {
       if (std::count(plan.copies.begin(), plan.copies.end(), b->ordinal) && std::holds_alternative<Copy>(b->node))
@@ -139,6 +199,7 @@ class RingRewriter {
       if (let && plan.lets.count(let->var) && !uses(rest, let->var)) rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
     }
     Block out;
+    if (plan.staged) hold(ring, out);
     Block hoisted = stage_buffers(ring, rest);
     for (StmtPtr& a : hoisted) out.push_back(std::move(a));
     out.push_back(make_stmt(Alloc{ring.read_slot}));
@@ -161,8 +222,13 @@ class RingRewriter {
     const Expr read = read_slot(ring.read_slot, ring.stages, body);
     const Expr write = read_slot(ring.write_slot, ring.stages, body);
     const Expr ahead = arith::add(arena_, program_.var(ring.loop->var), (ring.stages - 1) * ring.loop->step);
-    for (StmtPtr& p : issue_all(ring, ahead, write)) body.push_back(std::move(p));
+    const bool staged = !ring.held.empty();
+    for (StmtPtr& p : staged ? where_it_is(ring, ahead, load(ring, ahead)) : issue_all(ring, ahead, write)) body.push_back(std::move(p));
     for (const StmtPtr& b : use_slots(ring, block(rest), read)) body.push_back(b);
+    if (staged) {
+      for (StmtPtr& p : where_it_is(ring, ahead, store(ring, write))) body.push_back(std::move(p));
+      body.push_back(call(Primitive::cp_async_commit));
+    }
     body.push_back(advance(ring, ring.read_slot, read));
     body.push_back(advance(ring, ring.write_slot, write));
     return body;
@@ -231,14 +297,15 @@ class RingRewriter {
   Program& program_;
   arith::Facts& facts_;
   Arena& arena_;
-  const KernelPlan& plan_;
+  KernelPlan& plan_;
+  const int warp_size_;
 };
 
 }  // namespace
 
-Result<Module> apply_rings(Module module, const PassContext&) {
+Result<Module> apply_rings(Module module, const PassContext& context) {
   for (size_t k = 0; k < module.program.kernels.size(); ++k) {
-    RingRewriter rewriter(module, module.plans[k]);
+    RingRewriter rewriter(module, module.plans[k], context.target.warp_size);
     module.program.kernels[k].body = rewriter.block(module.program.kernels[k].body);
   }
   return module;

@@ -202,9 +202,10 @@ Result<Module> plan_rings(Module module, const PassContext& context) {
       const auto* loop = std::get_if<For>(&s.node);
       if (!loop || loop->kind != ForKind::pipelined) return;
       if (module.plans[k].roles.on && module.plans[k].roles.loop == s.ordinal) return;  // its ring belongs to the roles
-      module.plans[k].rings[s.ordinal] =
-          context.target.has(Feature::cp_async) ? plan_loop(module, kernel, module.plans[k], *loop, context)
-                                                : RingPlan{1, {}, {}, "no asynchronous copies"};
+      RingPlan& ring = module.plans[k].rings[s.ordinal];
+      ring = context.target.has(Feature::cp_async) || context.target.is_hip() ? plan_loop(module, kernel, module.plans[k], *loop, context)
+                                                                              : RingPlan{1, {}, {}, "no asynchronous copies"};
+      ring.staged = context.target.is_hip();
     });
   }
   return module;

@@ -137,6 +137,13 @@ bool exact(const AtomCounts& counts, const Atom& atom, const WarpGrid& grid, con
   return counts.m * atom.m * grid.m == plan.m && counts.n * atom.n * grid.n == plan.n && counts.k * atom.k == plan.k;
 }
 
+// Multiply-adds that the instructions make, padding included.
+double padded_work(const Program& program, const Kernel& kernel, const Gemm& gemm, const Atom& atom, const GemmPlan& plan, int warps) {
+  const WarpGrid grid = warp_grid(program, gemm, atom, plan, warps, wants_rows(kernel, gemm));
+  const AtomCounts counts = atom_counts(atom, plan.m, plan.n, plan.k, grid);
+  return static_cast<double>(counts.m * atom.m * grid.m) * static_cast<double>(counts.n * atom.n * grid.n) * static_cast<double>(counts.k * atom.k);
+}
+
 Result<GemmPlan> plan_gemm(const Program& program, const Kernel& kernel, const Product& product, int threads,
                            const PassContext& context) {
   const Gemm& gemm = *product.gemm;
@@ -147,11 +154,17 @@ Result<GemmPlan> plan_gemm(const Program& program, const Kernel& kernel, const P
   plan.n = n;
   plan.k = gemm.trans_a ? a0 : gemm.sparse() ? 2 * a1 : a1;
   const DType operand = operand_dtype(program, gemm), result = program.buffer(gemm.c.buffer).dtype;
+  const int warps = threads / context.target.warp_size;
+  double least = 0;
   for (const Atom* atom : atoms_for(context.target, operand, operand, result, gemm.sparse())) {
     if (atom->is_wgmma() || !primitive_from_name(mma_primitive(*atom)) || threads % context.target.warp_size != 0) continue;
+    // AMD's come in two sizes: the one with less padding, else the larger.
+    const double padded = context.target.is_hip() ? padded_work(program, kernel, gemm, *atom, plan, warps) : 0;
+    if (plan.atom && (padded > least || (padded == least && atom->m <= plan.atom->m))) continue;
     plan.path = GemmPlan::Path::mma;
     plan.atom = atom;
-    break;
+    least = padded;
+    if (!context.target.is_hip()) break;
   }
   if (plan.path == GemmPlan::Path::fma && gemm.sparse())
     return make_error(Code::kInternal, "operation {}: a sparse product that no instruction takes is left", product.stmt->ordinal);
@@ -159,10 +172,11 @@ Result<GemmPlan> plan_gemm(const Program& program, const Kernel& kernel, const P
     plan.reason = fmt::format("{} has no matrix instruction of {} into {}", context.target.text, dtype_text(operand), dtype_text(result));
     return plan;
   }
-  const WarpGrid grid = warp_grid(program, gemm, *plan.atom, plan, threads / context.target.warp_size, wants_rows(kernel, gemm));
+  const WarpGrid grid = warp_grid(program, gemm, *plan.atom, plan, warps, wants_rows(kernel, gemm));
   plan.warps_m = static_cast<int>(grid.m);
   plan.warps_n = static_cast<int>(grid.n);
   const bool fits = exact(atom_counts(*plan.atom, m, n, plan.k, grid), *plan.atom, grid, plan);
+  if (!context.target.has(Feature::ldmatrix)) return plan;
   plan.a_ldmatrix = fits && operand_by_ldmatrix(program, gemm.a, operand, !gemm.trans_a);
   plan.b_ldmatrix = fits && operand_by_ldmatrix(program, gemm.b, operand, gemm.trans_b);
   return plan;

@@ -17,16 +17,6 @@ namespace {
 constexpr size_t kCanary = 256;
 constexpr uint8_t kCanaryByte = 0x5c;
 
-// Bits that element `i` is not to hold: of floats a signalling NaN, which no arithmetic makes; of bools what is none; of other
-// types, which may be wanted in every pattern, the complement of what is wanted there.
-uint64_t poison_of(const Argument& argument, size_t i) {
-  if (argument.dtype == tl::f32) return 0xffa5a5a5;
-  if (argument.dtype == tl::f16) return 0xfda5;
-  if (argument.dtype == tl::bf16) return 0xffa5;
-  if (argument.dtype == tl::boolean || i >= argument.want.size()) return 0xa5a5a5a5a5a5a5a5;
-  return ~encode(argument.dtype, argument.want[i].value, false);
-}
-
 // One argument's bytes with a canary on either side, aligned as device allocations are.
 struct Buffer {
   Bytes storage;
@@ -95,6 +85,14 @@ std::string library_path(const std::string& name) {
 }
 
 }  // namespace
+
+uint64_t poison_of(const Argument& argument, size_t i) {
+  if (argument.dtype == tl::f32) return 0xffa5a5a5;
+  if (argument.dtype == tl::f16) return 0xfda5;
+  if (argument.dtype == tl::bf16) return 0xffa5;
+  if (argument.dtype == tl::boolean || i >= argument.want.size()) return 0xa5a5a5a5a5a5a5a5;
+  return ~encode(argument.dtype, argument.want[i].value, false);
+}
 
 const char* backend_name(Backend backend) {
   static const char* const kNames[] = {"interpreter", "cpu", "cuda", "emulated"};

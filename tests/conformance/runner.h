@@ -80,6 +80,10 @@ class Machine {
   const tilert_emulator_table* emulator_ = nullptr;
 };
 
+// Bits that element `i` is not to hold: of floats a signalling NaN, which no arithmetic makes; of bools what is none; of other
+// types, which may be wanted in every pattern, the complement of what is wanted there.
+uint64_t poison_of(const Argument& argument, size_t i);
+
 // Compares what an argument holds with what it must hold.
 void compare(const Argument& argument, size_t index, const Bytes& before, const Bytes& after, Outcome& out);
 

@@ -98,7 +98,7 @@ TEST(Atoms, WarpProductsHaveTheLaneMapsOfThePtxIsa) {
 
 TEST(Atoms, EveryRowIsCheckedHere) {
   for (const Atom& atom : atoms()) {
-    if (atom.is_wgmma()) continue;
+    if (atom.is_wgmma() || atom.name.starts_with("mfma_") || atom.name.starts_with("wmma")) continue;  // amd_atoms_test.cpp
     const bool listed = std::ranges::any_of(kExpected, [&](const Expected& e) { return atom.name == e.name; });
     EXPECT_TRUE(listed) << atom.name;
   }

@@ -98,7 +98,7 @@ void Machine::run_clusters(uint32_t first) {
 
 void Machine::start_blocks(uint32_t first) {
   const auto total = static_cast<uint32_t>(blocks_.size()) * threads_per_block_;
-  const uint32_t warps_per_block = (threads_per_block_ + kLanes - 1) / kLanes;
+  const uint32_t warps_per_block = (threads_per_block_ + lanes() - 1) / lanes();
   if (threads_.size() != total) threads_ = std::vector<Thread>(total);
   warps_.resize(warps_per_block * blocks_.size());
   done_ = 0;
@@ -120,12 +120,12 @@ void Machine::start_blocks(uint32_t first) {
 }
 
 void Machine::start_threads(Block& block) {
-  for (uint32_t w = 0; w * kLanes < threads_per_block_; ++w) {
+  for (uint32_t w = 0; w * lanes() < threads_per_block_; ++w) {
     Warp& warp = warps_[block.first_warp + w];
     warp.block = &block;
-    warp.first = block.first_thread + w * kLanes;
-    warp.count = std::min<uint32_t>(kLanes, threads_per_block_ - w * kLanes);
-    warp.ready = warp.all = warp.count == kLanes ? ~0u : (1u << warp.count) - 1;
+    warp.first = block.first_thread + w * lanes();
+    warp.count = std::min<uint32_t>(lanes(), threads_per_block_ - w * lanes());
+    warp.ready = warp.all = warp.count == kMostLanes ? ~0ull : (1ull << warp.count) - 1;
     warp.group = Group();
     warp.group.expected = warp.count;
     warp.group.arguments.resize(warp.count);
@@ -136,7 +136,7 @@ void Machine::start_threads(Block& block) {
     thread.block = &block;
     thread.index = t;
     thread.number = block.first_thread + t;
-    thread.warp = block.first_warp + t / kLanes;
+    thread.warp = block.first_warp + t / lanes();
     thread.state = State::live;
     thread.waits_at = nullptr;
     thread.line = 0;
@@ -155,7 +155,7 @@ void Machine::thread_main(void* argument) {
   thread.state = State::done;
   ++self.done_;
   --thread.block->running;
-  self.warps_[thread.warp].ready &= ~(1u << self.lane());
+  self.warps_[thread.warp].ready &= ~(1ull << self.lane());
   self.leave(true);
 }
 
@@ -191,14 +191,14 @@ bool Machine::run_warp(uint32_t index) {
 }
 
 Thread* Machine::next_in_turn() {
-  const uint32_t left = left_in_turn_;
+  const uint64_t left = left_in_turn_;
   if (!left || failed()) return nullptr;
-  int lane = schedule_.backward ? 31 - std::countl_zero(left) : std::countr_zero(left);
+  int lane = schedule_.backward ? 63 - std::countl_zero(left) : std::countr_zero(left);
   if (schedule_.order == Order::random) {
-    const int shift = static_cast<int>(random_() % 32);
-    lane = (std::countr_zero(std::rotr(left, shift)) + shift) % 32;
+    const int shift = static_cast<int>(random_() % 64);
+    lane = (std::countr_zero(std::rotr(left, shift)) + shift) % 64;
   }
-  left_in_turn_ = left & ~(1u << lane);
+  left_in_turn_ = left & ~(1ull << lane);
   ++report_.switches;
   return &threads_[turn_->first + static_cast<uint32_t>(lane)];
 }
@@ -214,7 +214,7 @@ void Machine::leave(bool last) {
 }
 
 void Machine::suspend() {
-  warps_[self_->warp].ready &= ~(1u << lane());
+  warps_[self_->warp].ready &= ~(1ull << lane());
   leave(false);
 }
 
@@ -278,7 +278,7 @@ void Machine::meet_warp(const char* operation, uint64_t tag, void* argument, Com
 }
 
 void Machine::make_ready(Thread& thread) {
-  warps_[thread.warp].ready |= 1u << (thread.number - warps_[thread.warp].first);
+  warps_[thread.warp].ready |= 1ull << (thread.number - warps_[thread.warp].first);
 }
 
 void Machine::fail(Fault fault, const std::string& what) {

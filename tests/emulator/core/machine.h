@@ -24,6 +24,7 @@ struct Launch {
   const uint8_t* parameters = nullptr;  // in as many bytes
   uint32_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
   uint32_t shared_bytes = 0;
+  uint32_t lanes = 32;    // of a warp: 32 or 64
   bool together = false;  // all blocks of the grid are alive at once: a cooperative launch
   bool dependent = false;  // it may have been started before the grids before it have ended
   bool races = false;  // accesses are checked for races; of a unit compiled so
@@ -72,8 +73,8 @@ struct Thread {
 struct Warp {
   Block* block = nullptr;
   uint32_t first = 0, count = 0;  // threads, by number
-  uint32_t all = 0;               // a bit for each lane
-  uint32_t ready = 0;             // of those that can run
+  uint64_t all = 0;               // a bit for each lane
+  uint64_t ready = 0;             // of those that can run
   Group group;
 };
 
@@ -90,7 +91,7 @@ struct Block {
 
 class Machine {
  public:
-  static constexpr int kLanes = 32;
+  static constexpr int kMostLanes = 64;
   static constexpr int kBarriers = 16;
   static constexpr uint32_t kArenaAlignment = 1024;
 
@@ -107,6 +108,7 @@ class Machine {
   Thread& self() { return *self_; }
   Block& block() { return *self_->block; }
   Warp& warp() { return warps_[self_->warp]; }
+  uint32_t lanes() const { return launch_->lanes; }  // of a whole warp
   uint32_t lane() const { return self_->number - warps_[self_->warp].first; }
   [[noreturn]] void fail(Fault fault, const std::string& what);
   // Waits until `group.expected` threads have come with the same operation and tag. `complete` runs once, with all
@@ -179,7 +181,7 @@ class Machine {
   FiberHome home_;
   Thread* self_ = nullptr;
   Warp* turn_ = nullptr;         // the warp that runs, and its lanes that are still to run
-  uint32_t left_in_turn_ = 0;
+  uint64_t left_in_turn_ = 0;
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
   std::vector<Block> blocks_;

@@ -49,6 +49,11 @@ enum {
 #include "emulator/cuda/matrix.def"
 };
 
+enum {
+#define EMULATOR_WAVE(name, mn, k, form, a, b, accumulator) tlemu_wave_##name,
+#include "emulator/hip/matrix.def"
+};
+
 // The operand type of a storage type; specialized where the storage types are known (text.cpp).
 template <class T>
 struct tlemu_number;

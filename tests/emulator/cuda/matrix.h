@@ -24,6 +24,8 @@ struct WarpRoom {
   alignas(64) uint32_t d[16][8];
   // m8n8k4 on f64: A by row, B by column, each along K; the sums.
   alignas(64) double wide_a[8][4], wide_b[8][4], wide_d[8][8];
+  // Products of a wave: A and B by place along K, then by row or column.
+  alignas(64) uint8_t wave_a[8192], wave_b[8192];
   // ldmatrix and stmatrix: the rows by lane, and where they are. Apart, since a lane may store while another has not yet
   // taken up what was loaded.
   alignas(64) uint16_t loaded[32][8], stored[32][8];

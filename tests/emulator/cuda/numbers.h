@@ -43,6 +43,16 @@ inline float tf32_to_float(uint32_t bits) { return float_of_bits(bits & 0xffffe0
 inline float e4m3_to_float(uint8_t bits) { return small_float<4, 3, false>(bits); }
 inline float e5m2_to_float(uint8_t bits) { return small_float<5, 2, true>(bits); }
 
+// AMD's 8-bit floats of M mantissa bits: the bias is one more than IEEE's, and the code of -0 is the NaN.
+template <int M>
+inline float fnuz_to_float(uint8_t bits) {
+  constexpr int E = 7 - M, bias = 1 << (E - 1);
+  if (bits == 0x80) return float_of_bits(0x7fffffffu);
+  const int exponent = bits >> M & ((1 << E) - 1), mantissa = bits & ((1 << M) - 1);
+  const float magnitude = exponent ? std::ldexp(static_cast<float>(mantissa + (1 << M)), exponent - bias - M) : std::ldexp(static_cast<float>(mantissa), 1 - bias - M);
+  return bits & 0x80 ? -magnitude : magnitude;
+}
+
 inline uint16_t float_to_bf16(float x) {
   const uint32_t bits = bits_of_float(x);
   if (x != x) return 0x7fff;

@@ -60,6 +60,10 @@ void tlemu_mma_sp(int shape, void* d, const uint32_t* a, const uint32_t* b, uint
 // m8n8k4 on f64: two sums a lane, an element of each operand.
 void tlemu_mma_f64(double* d, const double* a, const double* b, int line);
 
+// Products of AMD's waves: the row of hip/matrix.def by name, operands as each lane's registers.
+int tlemu_lane(void);
+void tlemu_wave_product(int shape, void* d, const void* a, const void* b, int line);
+
 void tlemu_mbarrier_init(void* bar, int arrivals, int line);
 void tlemu_mbarrier_init_fence(int line);
 void tlemu_mbarrier_expect(void* bar, int bytes, int line);

@@ -4,6 +4,16 @@
 
 extern "C" {
 
+// A launch of a text that add_text was given, of whole memory of the emulated driver.
+struct tilert_emulator_launch {
+  int text;
+  const char* name;
+  unsigned grid[3], threads, shared_bytes;
+  unsigned lanes;  // of a warp
+  int together;    // its blocks meet
+  void** parameters;
+};
+
 struct tilert_emulator_table {
   // Under which schedules each launch runs: texts of Schedule, separated by ';'. Outputs must not differ between them.
   // 1: understood.
@@ -25,6 +35,8 @@ struct tilert_emulator_table {
   int (*asked)(int id);
   // Sum over all launches of this process.
   void (*counts)(unsigned long long* launches, unsigned long long* switches, double* seconds);
+  // 0, or 1 and report() says what went wrong.
+  int (*run)(const struct tilert_emulator_launch* launch);
 };
 
 const tilert_emulator_table* tilert_emulator_control(void);

@@ -34,7 +34,7 @@ List& list() {
 
 size_t register_text(const KernelText& text) {
   const std::lock_guard lock(list().mutex);
-  const auto [at, fresh] = list().by_body.try_emplace(text.body, list().entries.size());
+  const auto [at, fresh] = list().by_body.try_emplace((text.hip ? "hip " : "") + text.body, list().entries.size());
   if (fresh) list().entries.push_back({text, {}, {}});
   return at->second;
 }

@@ -35,6 +35,7 @@ std::string run_once(const DriverLaunch& of, const LoadedKernel& kernel, const K
   std::memcpy(launch.block, of.block, sizeof launch.block);
   std::memcpy(launch.cluster, of.cluster, sizeof launch.cluster);
   launch.shared_bytes = of.shared_bytes;
+  launch.lanes = of.lanes;
   launch.together = of.together;
   launch.dependent = of.dependent;
   launch.races = with_races;
@@ -138,6 +139,14 @@ void counts(unsigned long long* l, unsigned long long* s, double* t) {
   *s = switches;
   *t = seconds;
 }
+int run(const tilert_emulator_launch* of) {
+  DriverLaunch launch{static_cast<size_t>(of->text), of->name, {of->grid[0], of->grid[1], of->grid[2]}, {of->threads, 1, 1}, {1, 1, 1}, of->shared_bytes};
+  launch.lanes = of->lanes;
+  launch.together = of->together != 0;
+  launch.parameters = of->parameters;
+  last_report = run_everywhere(launch);
+  return !last_report.empty();
+}
 
 }  // namespace
 }  // namespace tilert::emulator
@@ -151,6 +160,6 @@ int tlemu_mutant(int id) {
 
 const tilert_emulator_table* tilert_emulator_control(void) {
   using namespace tilert::emulator;
-  static const tilert_emulator_table table = {set_schedules, set_races, report, compile_all, count_texts, text, add_text, replace, set_mutant, asked, counts};
+  static const tilert_emulator_table table = {set_schedules, set_races, report, compile_all, count_texts, text, add_text, replace, set_mutant, asked, counts, run};
   return &table;
 }

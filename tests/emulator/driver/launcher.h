@@ -10,6 +10,7 @@ struct DriverLaunch {
   size_t text = 0;  // registered
   std::string name;
   uint32_t grid[3], block[3], cluster[3], shared_bytes;
+  uint32_t lanes = 32;     // of a warp
   bool together = false;  // a cooperative launch
   bool dependent = false;  // programmatic stream serialization
   void** parameters;

@@ -72,8 +72,9 @@ std::string_view file(std::string_view name) {
 // Builtins that host.h has.
 bool is_host_builtin(std::string_view word) {
   static const std::set<std::string_view> kNames = {"__uint_as_float", "__int_as_float", "__float_as_uint", "__clzll", "__fdiv_rn",
-      "__fmaf_rn", "__fsqrt_rn", "__float2int_rz", "__float2ll_rz", "__CUDA_ARCH__", "__restrict__", "__grid_constant__"};
-  return kNames.count(word) != 0;
+      "__fmaf_rn", "__fsqrt_rn", "__float2int_rz", "__float2ll_rz", "__CUDA_ARCH__", "__restrict__", "__grid_constant__",
+      "__clang_major__", "__clang__"};
+  return kNames.count(word) != 0 || (word.starts_with("__builtin_") && !word.starts_with("__builtin_amdgcn"));
 }
 
 bool is_device_word(std::string_view word) {
@@ -100,6 +101,7 @@ KernelText kernel_text(std::string_view source) {
   const size_t kernels = line_of(source, "TL_KERNEL(");
   if (kernels == source.npos) return out;
   const size_t at = std::min(kernels, line_of(source, kFunction));
+  out.hip = source.substr(0, at).find("amdgpu_flat_work_group_size") != source.npos;
   out.body = source.substr(at);
   out.first_line = 1 + static_cast<int>(std::count(source.begin(), source.begin() + static_cast<int64_t>(at), '\n'));
   for (size_t k = kernels - at; k != std::string::npos && k < out.body.size();) {
@@ -163,6 +165,15 @@ std::vector<Part> device_parts() {
   return out;
 }
 
+std::vector<Part> hip_parts() {
+  std::vector<Part> out;
+  for (const char* name : {"types.hip", "math.hip", "fast.hip", "memory.hip", "matrix.hip", "matrix_fp8.hip", "sync.hip", "atomic.hip"})
+    for (Part& part : cut(file(name))) out.push_back(std::move(part));
+  return out;
+}
+
+std::vector<Part> hip_twin_parts() { return cut(file("twins.hip")); }
+
 std::vector<Part> twin_parts() {
   std::vector<Part> out;
   for (const char* name : {"twins.cuh", "twins_fast.cuh", "twins_matrix.cuh", "twins_products.cuh", "twins_sync.cuh", "twins_copies.cuh"})
@@ -185,20 +196,56 @@ std::vector<std::string> parts_without_host_form() {
   return out;
 }
 
-std::string prelude_text() {
-  std::map<std::string, std::string> twins;
-  for (const Part& part : twin_parts()) twins[part.names[0]] = part.text;
+namespace {
+
+// What numbers a storage type is to matrix units, as soon as the type is known.
+std::string number_of(const std::string& type) {
+  static const std::map<std::string, std::string> kNumbers = {{"tl_f16", "f16"}, {"tl_bf16", "bf16"}, {"tl_tf32", "tf32"},
+      {"tl_e4m3", "e4m3"}, {"tl_e5m2", "e5m2"}, {"tl_i8", "s8"}, {"tl_u8", "u8"}};
+  const auto number = kNumbers.find(type);
+  if (number == kNumbers.end()) return {};
+  return "template <>\nstruct tlemu_number<" + type + "> { static constexpr int value = static_cast<int>(tilert::emulator::Number::" + number->second + "); };\n";
+}
+
+std::map<std::string, std::string> by_name(const std::vector<Part>& parts) {
+  std::map<std::string, std::string> out;
+  for (const Part& part : parts) out[part.names[0]] = part.text;
+  return out;
+}
+
+}  // namespace
+
+std::string prelude_text(bool hip) {
+  const std::map<std::string, std::string> twins = by_name(twin_parts()), hip_twins = by_name(hip ? hip_twin_parts() : std::vector<Part>());
+  const std::vector<Part> own = hip ? hip_parts() : std::vector<Part>(), cuda = device_parts();
+  const std::map<std::string, std::string> known = by_name(cuda);
   std::string out = "#include \"emulator/cuda/host.h\"\n";
-  for (const Part& part : device_parts()) {
-    const auto twin = twins.find(part.names[0]);
-    out += twin != twins.end() ? twin->second : part.text;
-    // What numbers a storage type is to matrix units, as soon as the type is known.
-    static const std::map<std::string, std::string> kNumbers = {{"tl_f16", "f16"}, {"tl_bf16", "bf16"}, {"tl_tf32", "tf32"},
-        {"tl_e4m3", "e4m3"}, {"tl_e5m2", "e5m2"}, {"tl_i8", "s8"}, {"tl_u8", "u8"}};
-    const auto number = kNumbers.find(part.names[0]);
-    if (number != kNumbers.end())
-      out += "template <>\nstruct tlemu_number<" + number->first + "> { static constexpr int value = static_cast<int>(tilert::emulator::Number::" + number->second + "); };\n";
+  std::set<std::string> left_out;  // what only parts without a host form use
+  const auto add_own = [&](const Part& part) {
+    const auto twin = hip_twins.find(part.names[0]);
+    bool host = is_host_text(part);
+    for_each_word(part.text, 1, [&](const Word& word) { host &= !left_out.count(std::string(word.text)); });
+    if (twin != hip_twins.end()) out += twin->second;
+    else if (host) out += part.text;
+    else left_out.insert(part.names[0]);
+  };
+  for (const Part& part : cuda) {
+    const std::string& name = part.names[0];
+    const auto at = std::find_if(own.begin(), own.end(), [&](const Part& p) { return p.names[0] == name; });
+    const auto twin = twins.find(name), hip_twin = hip_twins.find(name);
+    if (at != own.end()) {  // what stands before it and has no place of its own
+      size_t first = static_cast<size_t>(at - own.begin());
+      while (first > 0 && !known.count(own[first - 1].names[0])) --first;
+      for (; own[first].names[0] != name; ++first) add_own(own[first]);
+    }
+    if (hip_twin != hip_twins.end()) out += hip_twin->second;
+    else if (twin != twins.end()) out += twin->second;
+    else out += at != own.end() && is_host_text(*at) ? at->text : part.text;
+    out += number_of(name);
   }
+  size_t tail = own.size();
+  while (tail > 0 && !known.count(own[tail - 1].names[0])) --tail;
+  for (; tail < own.size(); ++tail) add_own(own[tail]);
   return out;
 }
 

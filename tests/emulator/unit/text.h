@@ -11,6 +11,7 @@
 namespace tilert::emulator {
 
 struct KernelText {
+  bool hip = false;                  // over device/hip, else device/cuda
   std::string body;                  // from the program's device functions or the first TL_KERNEL on
   int first_line = 1;                // of the body in the source that it comes from
   std::vector<std::string> entries;  // names of its kernels
@@ -31,16 +32,19 @@ struct Part {
   std::vector<std::string> names;
   std::string text;
 };
-std::vector<Part> device_parts();  // in the order in which sources have them
+std::vector<Part> device_parts();  // of CUDA, in the order in which sources have them
+std::vector<Part> hip_parts();     // of device/hip
 std::vector<Part> twin_parts();
+std::vector<Part> hip_twin_parts();
 // Whether the part can stand in a host text as it is: no asm, and no builtin of the device but those that host.h has.
 bool is_host_text(const Part& part);
 // Names that are neither; empty where every part has its host form.
 std::vector<std::string> parts_without_host_form();
 
-// The prelude of every unit: all parts in their host form.
-std::string prelude_text();
-// Many kernels in one unit; entries are tlemu_entry_<index>_<name>.
+// The prelude of every unit: all parts in their host form. HIP's: a twin of hip/ or cuda/ where there is one, else the part of
+// device/hip where it is host text, else that of device/cuda.
+std::string prelude_text(bool hip);
+// Many kernels of one language in one unit; entries are tlemu_entry_<index>_<name>.
 std::string unit_text(const std::vector<KernelText>& texts);
 
 }  // namespace tilert::emulator

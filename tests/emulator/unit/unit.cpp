@@ -100,16 +100,17 @@ std::string run(const std::vector<std::string>& words, const std::string& log) {
 }
 
 // The folder with prelude.h and its compiled form for these options; made once a process.
-std::string prelude(const UnitOptions& options, std::string& why) {
+std::string prelude(const UnitOptions& options, bool hip, std::string& why) {
   static std::mutex mutex;
-  static std::string ready[2], failed[2];
+  static std::string ready[4], failed[4];
   const std::lock_guard lock(mutex);
-  std::string &path = ready[options.races], &fault = failed[options.races];
+  const int which = options.races + 2 * hip;
+  std::string &path = ready[which], &fault = failed[which];
   if (path.empty() && fault.empty()) {
-    const std::string at = folder() + (options.races ? "/races" : "/plain");
+    const std::string at = folder() + (options.races ? "/races" : "/plain") + (hip ? "_hip" : "");
     std::error_code error;
     fs::create_directory(at, error);
-    std::ofstream(at + "/prelude.h") << prelude_text();
+    std::ofstream(at + "/prelude.h") << prelude_text(hip);
     std::vector<std::string> words = {compiler()};
     for (std::string& flag : flags(options)) words.push_back(std::move(flag));
     for (const char* word : {"-x", "c++-header", "-o"}) words.push_back(word);
@@ -128,7 +129,7 @@ Unit::~Unit() = default;
 
 std::shared_ptr<Unit> Unit::compile(std::vector<KernelText> texts, const UnitOptions& options, std::string& why) {
   static std::atomic<int> serial{0};
-  const std::string include = prelude(options, why);
+  const std::string include = prelude(options, !texts.empty() && texts[0].hip, why);
   if (include.empty()) return nullptr;
   const std::string base = folder() + "/unit" + std::to_string(serial++);
   std::ofstream(base + ".cpp") << unit_text(texts);
@@ -156,17 +157,27 @@ std::shared_ptr<Unit> Unit::compile(std::vector<KernelText> texts, const UnitOpt
 
 std::vector<Unit::Placed> Unit::compile_many(const std::vector<KernelText>& texts, size_t per_unit, const UnitOptions& options) {
   std::vector<Placed> out(texts.size());
-  const size_t units = (texts.size() + per_unit - 1) / per_unit;
+  std::vector<std::vector<size_t>> groups;  // of one language each
+  for (const bool hip : {false, true})
+    for (size_t i = 0, room = 0; i < texts.size(); ++i) {
+      if (texts[i].hip != hip) continue;
+      if (room == 0) groups.emplace_back(), room = per_unit;
+      groups.back().push_back(i);
+      --room;
+    }
+  const size_t units = groups.size();
   std::atomic<size_t> next{0};
   const auto work = [&] {
     for (size_t u = next++; u < units; u = next++) {
-      const size_t begin = u * per_unit, end = std::min(texts.size(), begin + per_unit);
+      std::vector<KernelText> together;
+      for (size_t i : groups[u]) together.push_back(texts[i]);
       std::string why;
-      const auto unit = compile({texts.begin() + static_cast<int64_t>(begin), texts.begin() + static_cast<int64_t>(end)}, options, why);
-      for (size_t i = begin; i < end; ++i) {
-        out[i] = {unit, i - begin, why};
+      const auto unit = compile(std::move(together), options, why);
+      for (size_t at = 0; at < groups[u].size(); ++at) {
+        const size_t i = groups[u][at];
+        out[i] = {unit, at, why};
         // One text that does not compile takes nobody with it.
-        if (!unit && end - begin > 1) out[i] = {compile({texts[i]}, options, out[i].why), 0, out[i].why};
+        if (!unit && groups[u].size() > 1) out[i] = {compile({texts[i]}, options, out[i].why), 0, out[i].why};
       }
     }
   };

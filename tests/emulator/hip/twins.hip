@@ -1,0 +1,205 @@
+// Host twins of device/hip: matrix instructions of a wave, and what depends on the wave's width.
+
+//@ tl_lane
+TL_DEV int tl_lane() { return tlemu_lane(); }
+
+//@ tl_shuffle_lane
+template <class T>
+TL_DEV void tl_shuffle_lane(T (&dst)[1], T (&src)[1], int lane, int line = __builtin_LINE()) {
+  dst[0] = tl_shuffle_bits<T>(src[0], lane ^ tl_lane(), line);
+}
+
+//@ tl_mfma_32x32x16_f16
+TL_DEV void tl_mfma_32x32x16_f16(float (&d)[16], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_32x32x16_f16, d, a, b, line);
+}
+
+//@ tl_mfma_16x16x32_f16
+TL_DEV void tl_mfma_16x16x32_f16(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_16x16x32_f16, d, a, b, line);
+}
+
+//@ tl_mfma_32x32x16_bf16
+TL_DEV void tl_mfma_32x32x16_bf16(float (&d)[16], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_32x32x16_bf16, d, a, b, line);
+}
+
+//@ tl_mfma_16x16x32_bf16
+TL_DEV void tl_mfma_16x16x32_bf16(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_16x16x32_bf16, d, a, b, line);
+}
+
+//@ tl_mfma_32x32x8_f32
+TL_DEV void tl_mfma_32x32x8_f32(float (&d)[16], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_32x32x8_f32, d, a, b, line);
+}
+
+//@ tl_mfma_16x16x16_f32
+TL_DEV void tl_mfma_16x16x16_f32(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_16x16x16_f32, d, a, b, line);
+}
+
+//@ tl_mfma_32x32x8_tf32
+TL_DEV void tl_mfma_32x32x8_tf32(float (&d)[16], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_32x32x8_tf32, d, a, b, line);
+}
+
+//@ tl_mfma_16x16x16_tf32
+TL_DEV void tl_mfma_16x16x16_tf32(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_16x16x16_tf32, d, a, b, line);
+}
+
+//@ tl_mfma_16x16x8_f64
+TL_DEV void tl_mfma_16x16x8_f64(double (&d)[4], const double (&a)[2], const double (&b)[2], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_16x16x8_f64, d, a, b, line);
+}
+
+//@ tl_mfma_32x32x32_s8
+TL_DEV void tl_mfma_32x32x32_s8(int (&d)[16], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_32x32x32_s8, d, a, b, line);
+}
+
+//@ tl_mfma_16x16x64_s8
+TL_DEV void tl_mfma_16x16x64_s8(int (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_16x16x64_s8, d, a, b, line);
+}
+
+//@ tl_mfma_32x32x32_e4m3fnuz
+TL_DEV void tl_mfma_32x32x32_e4m3fnuz(float (&d)[16], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_32x32x32_e4m3fnuz, d, a, b, line);
+}
+
+//@ tl_mfma_16x16x64_e4m3fnuz
+TL_DEV void tl_mfma_16x16x64_e4m3fnuz(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_16x16x64_e4m3fnuz, d, a, b, line);
+}
+
+//@ tl_mfma_32x32x32_e4m3fnuz_e5m2fnuz
+TL_DEV void tl_mfma_32x32x32_e4m3fnuz_e5m2fnuz(float (&d)[16], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_32x32x32_e4m3fnuz_e5m2fnuz, d, a, b, line);
+}
+
+//@ tl_mfma_16x16x64_e4m3fnuz_e5m2fnuz
+TL_DEV void tl_mfma_16x16x64_e4m3fnuz_e5m2fnuz(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_16x16x64_e4m3fnuz_e5m2fnuz, d, a, b, line);
+}
+
+//@ tl_mfma_32x32x32_e5m2fnuz_e4m3fnuz
+TL_DEV void tl_mfma_32x32x32_e5m2fnuz_e4m3fnuz(float (&d)[16], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_32x32x32_e5m2fnuz_e4m3fnuz, d, a, b, line);
+}
+
+//@ tl_mfma_16x16x64_e5m2fnuz_e4m3fnuz
+TL_DEV void tl_mfma_16x16x64_e5m2fnuz_e4m3fnuz(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_16x16x64_e5m2fnuz_e4m3fnuz, d, a, b, line);
+}
+
+//@ tl_mfma_32x32x32_e5m2fnuz
+TL_DEV void tl_mfma_32x32x32_e5m2fnuz(float (&d)[16], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_32x32x32_e5m2fnuz, d, a, b, line);
+}
+
+//@ tl_mfma_16x16x64_e5m2fnuz
+TL_DEV void tl_mfma_16x16x64_e5m2fnuz(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_16x16x64_e5m2fnuz, d, a, b, line);
+}
+
+//@ tl_mfma_32x32x32_e4m3
+TL_DEV void tl_mfma_32x32x32_e4m3(float (&d)[16], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_32x32x32_e4m3, d, a, b, line);
+}
+
+//@ tl_mfma_16x16x64_e4m3
+TL_DEV void tl_mfma_16x16x64_e4m3(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_16x16x64_e4m3, d, a, b, line);
+}
+
+//@ tl_mfma_32x32x32_e4m3_e5m2
+TL_DEV void tl_mfma_32x32x32_e4m3_e5m2(float (&d)[16], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_32x32x32_e4m3_e5m2, d, a, b, line);
+}
+
+//@ tl_mfma_16x16x64_e4m3_e5m2
+TL_DEV void tl_mfma_16x16x64_e4m3_e5m2(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_16x16x64_e4m3_e5m2, d, a, b, line);
+}
+
+//@ tl_mfma_32x32x32_e5m2_e4m3
+TL_DEV void tl_mfma_32x32x32_e5m2_e4m3(float (&d)[16], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_32x32x32_e5m2_e4m3, d, a, b, line);
+}
+
+//@ tl_mfma_16x16x64_e5m2_e4m3
+TL_DEV void tl_mfma_16x16x64_e5m2_e4m3(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_16x16x64_e5m2_e4m3, d, a, b, line);
+}
+
+//@ tl_mfma_32x32x32_e5m2
+TL_DEV void tl_mfma_32x32x32_e5m2(float (&d)[16], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_32x32x32_e5m2, d, a, b, line);
+}
+
+//@ tl_mfma_16x16x64_e5m2
+TL_DEV void tl_mfma_16x16x64_e5m2(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_16x16x64_e5m2, d, a, b, line);
+}
+
+//@ tl_wmma_16x16x16_f16
+TL_DEV void tl_wmma_16x16x16_f16(float (&d)[8], const tl_u32 (&a)[8], const tl_u32 (&b)[8], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_wmma_16x16x16_f16, d, a, b, line);
+}
+
+//@ tl_wmma_16x16x16_bf16
+TL_DEV void tl_wmma_16x16x16_bf16(float (&d)[8], const tl_u32 (&a)[8], const tl_u32 (&b)[8], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_wmma_16x16x16_bf16, d, a, b, line);
+}
+
+//@ tl_wmma_16x16x16_s8
+TL_DEV void tl_wmma_16x16x16_s8(int (&d)[8], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_wmma_16x16x16_s8, d, a, b, line);
+}
+
+//@ tl_wmma_16x16x16_u8
+TL_DEV void tl_wmma_16x16x16_u8(int (&d)[8], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_wmma_16x16x16_u8, d, a, b, line);
+}
+
+//@ tl_wmma12_16x16x16_f16
+TL_DEV void tl_wmma12_16x16x16_f16(float (&d)[8], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_wmma12_16x16x16_f16, d, a, b, line);
+}
+
+//@ tl_wmma12_16x16x16_bf16
+TL_DEV void tl_wmma12_16x16x16_bf16(float (&d)[8], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_wmma12_16x16x16_bf16, d, a, b, line);
+}
+
+//@ tl_wmma12_16x16x32_s8
+TL_DEV void tl_wmma12_16x16x32_s8(int (&d)[8], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_wmma12_16x16x32_s8, d, a, b, line);
+}
+
+//@ tl_wmma12_16x16x32_u8
+TL_DEV void tl_wmma12_16x16x32_u8(int (&d)[8], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_wmma12_16x16x32_u8, d, a, b, line);
+}
+
+//@ tl_wmma12_16x16x32_e4m3
+TL_DEV void tl_wmma12_16x16x32_e4m3(float (&d)[8], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_wmma12_16x16x32_e4m3, d, a, b, line);
+}
+
+//@ tl_wmma12_16x16x32_e4m3_e5m2
+TL_DEV void tl_wmma12_16x16x32_e4m3_e5m2(float (&d)[8], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_wmma12_16x16x32_e4m3_e5m2, d, a, b, line);
+}
+
+//@ tl_wmma12_16x16x32_e5m2_e4m3
+TL_DEV void tl_wmma12_16x16x32_e5m2_e4m3(float (&d)[8], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_wmma12_16x16x32_e5m2_e4m3, d, a, b, line);
+}
+
+//@ tl_wmma12_16x16x32_e5m2
+TL_DEV void tl_wmma12_16x16x32_e5m2(float (&d)[8], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_wmma12_16x16x32_e5m2, d, a, b, line);
+}
