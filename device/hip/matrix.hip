@@ -2,6 +2,10 @@
 // takes several instructions: which of a lane's elements an instruction takes is the same on both sides, so that the sum is. Lane
 // maps are those of layout/atoms.def.
 
+//@ tl_schedule_fence
+// The compiler moves nothing across: it would read the operands of many steps before the first product, and run out of registers.
+TL_DEV void tl_schedule_fence() { __builtin_amdgcn_sched_barrier(0); }
+
 //@ tl_lanes
 // Registers as what an instruction takes, and back.
 typedef _Float16 tl_h4 __attribute__((ext_vector_type(4)));

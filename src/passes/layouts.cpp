@@ -11,6 +11,7 @@
 #include "passes/packed_tiles.h"
 #include "passes/select.h"
 #include "passes/views.h"
+#include "passes/wave_product.h"
 
 namespace tilert::passes {
 namespace {
@@ -281,13 +282,9 @@ class Inference {
         take(copy_loop(program_, *c).loop);
         program_.vars.resize(vars);
       }
-      if (const auto* p = std::get_if<Parallel>(&s.node)) {
-        for (const Access& a : fragment_accesses(*p))
-          if (a.buffer == id) {
-            take(*p);
-            break;
-          }
-      }
+      const auto* p = std::get_if<Parallel>(&s.node);
+      const auto accesses = p ? fragment_accesses(*p) : std::vector<Access>();
+      if (std::any_of(accesses.begin(), accesses.end(), [&](const Access& a) { return a.buffer == id; })) take(*p);
     });
     return std::max<int64_t>(width, 1);
   }
@@ -326,6 +323,7 @@ class Inference {
       // Lanes read 32 bytes of four rows at a time: rows an odd number of 32 bytes apart are on different banks.
       return padded_map(shape, bytes, shape.back() * bytes % 64 == 0 ? 32 : 0);
     } else if (matrix) {
+      if (const auto turned = turned_tile_map(program_, kernel_, tile, shape); turned && context_.target.is_hip()) return *turned;
       if (const auto swizzled = swizzled_map(shape, bytes)) return *swizzled;
       // A pitch of an odd number of 16-byte chunks keeps eight rows on different banks.
       return padded_map(shape, bytes, (shape.back() * bytes / 16) % 2 == 0 ? 16 : 0);

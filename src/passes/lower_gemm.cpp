@@ -7,6 +7,7 @@
 #include "passes/layouts.h"
 #include "passes/lower_sparse.h"
 #include "passes/select.h"
+#include "passes/wave_product.h"
 
 namespace tilert::passes {
 
@@ -151,8 +152,7 @@ class GemmLowering {
     return {};
   }
 
-  // ---- mma.sync ----
-
+  // ---- matrix instructions ----
   struct Operand {
     BufferId packed = kNoBuffer;  // 32-bit registers
     bool ldmatrix = false;
@@ -171,7 +171,7 @@ class GemmLowering {
     }
     if (atom.a == DType::f64) {
       if (atom.m == 8) multiply_wide(a_elements, b_elements);
-      else multiply_numbers(a_elements, b_elements);
+      else multiply_numbers(low_, atom, counts_, c_registers_, a_elements, b_elements);
       return {};
     }
     const Matrix metadata = atom.sparse ? readable({gemm_.metadata, false}) : Matrix{};
@@ -180,9 +180,11 @@ class GemmLowering {
       if (atom.sparse) metadata_ = low_.registers(DType::uint32, counts_.m, "metadata");
       low_.unrolled(counts_.k, [&](Expr kk) {
         if (atom.sparse) load_metadata(metadata, kk);
-        if (plan_.a_ldmatrix) load_a(a, kk);
+        const bool by_lanes = low_.context().target.is_hip();
+        if (plan_.a_ldmatrix) by_lanes ? load_rows(a, kk) : load_a(a, kk);
         else pack(a, a_elements, kk, counts_.m, a_words(), atom.a_registers());
-        if (plan_.b_ldmatrix) load_b(b, kk);
+        if (plan_.b_ldmatrix && by_lanes && bounds_registers()) return multiply_by_columns(a, b, kk);
+        if (plan_.b_ldmatrix) by_lanes ? load_columns(b, kk, low_.index(0), counts_.n) : load_b(b, kk);
         else pack(b, b_elements, kk, counts_.n, b_words(), atom.b_registers());
         multiply(a, b);
       });
@@ -218,24 +220,20 @@ class GemmLowering {
     });
   }
 
-  // f64 of AMD: a lane's elements of a step are numbers side by side in the operand's fragment.
-  void multiply_numbers(BufferId a, BufferId b) {
-    Arena& arena = low_.arena();
-    const Atom& atom = *plan_.atom;
-    const Primitive primitive = primitive_from_name(mma_primitive(atom))->primitive;
-    low_.group(low_.comment("product"), [&] {
-      low_.unrolled(counts_.k, [&](Expr kk) {
-        const auto step = [&](BufferId of, Expr i, int64_t elements) {
-          return registers_arg(low_.fragment_registers(of), arith::mul(arena, arith::add(arena, kk, arith::mul(arena, i, counts_.k)), elements), elements);
-        };
-        low_.unrolled(counts_.m, [&](Expr im) {
-          low_.unrolled(counts_.n, [&](Expr in) {
-            low_.call(primitive, {sums_of(im, in), step(a, im, atom.a_registers()), step(b, in, atom.b_registers())});
-          });
-        });
+  // One instruction's columns at a time.
+  void multiply_by_columns(BufferId a, BufferId b, Expr kk) {
+    const Primitive primitive = primitive_from_name(mma_primitive(*plan_.atom))->primitive;
+    low_.unrolled(counts_.n, [&](Expr in) {
+      load_columns(b, kk, in, 1);
+      low_.unrolled(counts_.m, [&](Expr im) {
+        low_.call(primitive, {sums_of(im, in), registers_arg(a, arith::mul(low_.arena(), im, a_words()), a_words()), registers_arg(b, low_.index(0), b_words())});
       });
+      low_.call(Primitive::schedule_fence, {});
     });
   }
+
+  // What large sums leave of a lane's registers is too little for the operands of many steps.
+  bool bounds_registers() const { return 4 * counts_.m * counts_.n * plan_.atom->c_registers() >= low_.context().target.max_registers_per_thread; }
 
   // 32-bit registers of an instruction's operands.
   int64_t a_words() const { return plan_.atom->a_registers() * dtype_bytes(plan_.atom->a) / 4; }
@@ -281,9 +279,7 @@ class GemmLowering {
     Arena& arena = low_.arena();
     low_.unrolled(count, [&](Expr i) {
       const Expr from = arith::mul(arena, arith::add(arena, kk, arith::mul(arena, i, counts_.k)), elements);
-      const DType type = low_.program().buffer(fragment).dtype;
-      const Primitive by = packed == elements ? Primitive::pack_words : dtype_is_float(type) && dtype_bits(type) == 8 ? Primitive::pack_bytes : Primitive::pack_regs;
-      low_.call(by, {registers_arg(to, arith::mul(arena, i, packed), packed),
+      low_.call(packing_of(low_.program().buffer(fragment).dtype), {registers_arg(to, arith::mul(arena, i, packed), packed),
                                        registers_arg(low_.fragment_registers(fragment), from, elements)});
     });
   }
@@ -339,6 +335,17 @@ class GemmLowering {
                                               : (two ? Primitive::ldmatrix_x4_trans : Primitive::ldmatrix_x2_trans);
     low_.call(primitive, {registers_arg(to, arith::mul(arena, in, 2), two ? 4 : 2),
                           address_arg(low_.shared_access(b_.region.buffer, b_.at(arena, k, column)))});
+  }
+
+  // AMD: lanes read A's rows, or B's columns, themselves.
+  void load_rows(BufferId to, Expr kk) {
+    const LaneOperand rows{a_.region, !a_.transposed, [&](Expr row, Expr k) { return a_.at(low_.arena(), row, k); }};
+    load_lane_words(low_, *plan_.atom, rows, to, kk, first_row(counts_.m * plan_.atom->m), counts_.m, plan_.atom->m);
+  }
+  void load_columns(BufferId to, Expr kk, Expr in, int64_t count) {
+    const LaneOperand columns{b_.region, b_.transposed, [&](Expr column, Expr k) { return b_.at(low_.arena(), k, column); }};
+    const Expr first = arith::add(low_.arena(), first_column(counts_.n * plan_.atom->n), arith::mul(low_.arena(), in, plan_.atom->n));
+    load_lane_words(low_, *plan_.atom, columns, to, kk, first, count, plan_.atom->n);
   }
 
   // Of a sparse product, which is twice as deep: one matrix after the other along K.

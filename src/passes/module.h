@@ -28,7 +28,7 @@ struct GemmPlan {
   int warps_m = 1, warps_n = 1;             // mma: warp grid; wgmma: warpgroups along m
   int64_t m = 0, n = 0, k = 0;              // of the tile, unpadded
   bool a_registers = false;                 // wgmma: from a fragment, or from a tile of another type, cast on the way
-  bool a_ldmatrix = false, b_ldmatrix = false;  // read from its tile step by step: by ldmatrix; f64 by plain loads
+  bool a_ldmatrix = false, b_ldmatrix = false;  // read from its tile step by step: by ldmatrix; f64, and on AMD, by plain loads
   std::string reason;               // fma: why no matrix instruction
 };
 

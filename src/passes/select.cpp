@@ -57,19 +57,20 @@ int64_t most_line_warps(const Program& program, const Kernel& kernel) {
   return warps;
 }
 
-int recommend_threads(const Program& program, const Kernel& kernel, const std::vector<Product>& all, int warp_size) {
+int recommend_threads(const Program& program, const Kernel& kernel, const std::vector<Product>& all, const Target& target) {
   const bool has_products = !all.empty();
   const int64_t words = fragment_words(program, kernel);
   // Operands of f64 take twice the registers too. Without products more rows on a multiprocessor hide more than more threads
   // to a row.
   const bool wide = std::any_of(all.begin(), all.end(), [&](const Product& p) { return program.buffer(p.gemm->c.buffer).dtype == DType::f64; });
-  const int64_t per_thread = !has_products ? 40 : wide ? 96 : 128;
+  // A lane of RDNA has more of the operands, and 256 registers in all.
+  const int64_t per_thread = !has_products ? 40 : target.is_hip() && target.warp_size == 32 ? 64 : wide ? 96 : 128;
   const int most = has_products ? 256 : 512;
   const int64_t row_warps = has_products ? most_row_warps(kernel, all) : most_line_warps(program, kernel);
   int threads = 128;
   while (threads < most && words > per_thread * threads) {
     // Rows apart are worth twice the registers.
-    if (threads * 2 > warp_size * row_warps && (has_products || words <= 2 * per_thread * threads)) break;
+    if (threads * 2 > target.warp_size * row_warps && (has_products || words <= 2 * per_thread * threads)) break;
     threads *= 2;
   }
   return threads;
@@ -89,6 +90,12 @@ bool operand_by_ldmatrix(const Program& program, const Region& region, DType ope
     if (!places || AddressMap::custom(shape, dtype_bytes(b.dtype), *places).vector_width(static_cast<int>(shape.size()) - 1) < chunk) return false;
   }
   return b.shape.back()->as_int() % chunk == 0 && region.extents.back() % chunk == 0 && offset->is_constant() && offset->as_int() % chunk == 0;
+}
+
+// AMD: lanes read their elements of a step from the tile themselves.
+bool operand_in_steps(const Program& program, const Region& region, DType operand) {
+  const Buffer& b = program.buffer(region.buffer);
+  return b.scope == Scope::shared && b.dtype == operand && operand != DType::f64 && !is_packed(program, region.buffer);
 }
 
 // Rows to warps while a warp keeps at least one atom; a product whose left side is a fragment, or whose result is reduced
@@ -176,7 +183,11 @@ Result<GemmPlan> plan_gemm(const Program& program, const Kernel& kernel, const P
   plan.warps_m = static_cast<int>(grid.m);
   plan.warps_n = static_cast<int>(grid.n);
   const bool fits = exact(atom_counts(*plan.atom, m, n, plan.k, grid), *plan.atom, grid, plan);
-  if (!context.target.has(Feature::ldmatrix)) return plan;
+  if (context.target.is_hip()) {
+    plan.a_ldmatrix = fits && operand == plan.atom->a && operand_in_steps(program, gemm.a, operand);
+    plan.b_ldmatrix = fits && operand == plan.atom->b && operand_in_steps(program, gemm.b, operand);
+    return plan;
+  }
   plan.a_ldmatrix = fits && operand_by_ldmatrix(program, gemm.a, operand, !gemm.trans_a);
   plan.b_ldmatrix = fits && operand_by_ldmatrix(program, gemm.b, operand, gemm.trans_b);
   return plan;
@@ -234,7 +245,7 @@ Result<Module> select(Module module, const PassContext& context) {
     KernelPlan& plan = module.plans[k];
     const auto all = products(kernel);
     const int64_t fixed = hint_of(kernel, HintKind::threads_fixed), asked = fixed ? fixed : hint_of(kernel, HintKind::threads);
-    plan.threads = asked > 0 ? static_cast<int>(asked) : recommend_threads(module.program, kernel, all, context.target.warp_size);
+    plan.threads = asked > 0 ? static_cast<int>(asked) : recommend_threads(module.program, kernel, all, context.target);
     if (plan.threads % context.target.warp_size != 0 || plan.threads > context.target.max_threads_per_block)
       return refusal(fmt::format("kernel '{}': {} threads a block", kernel.name, plan.threads),
                      fmt::format("{} takes multiples of {} up to {}", context.target.text, context.target.warp_size,

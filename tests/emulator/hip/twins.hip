@@ -3,6 +3,9 @@
 //@ tl_lane
 TL_DEV int tl_lane() { return tlemu_lane(); }
 
+//@ tl_schedule_fence
+TL_DEV void tl_schedule_fence() {}
+
 //@ tl_shuffle_lane
 template <class T>
 TL_DEV void tl_shuffle_lane(T (&dst)[1], T (&src)[1], int lane, int line = __builtin_LINE()) {
