@@ -311,8 +311,9 @@ Code report(const LaunchState& state, const Mismatch& why, size_t variants) {
       return refuse(info, Code::kShape, why.argument, why.dim, "'{}' has size {} in dim {}; the dims say {}", name(),
                     why.got, why.dim, why.wanted);
     case Miss::stride:
-      return refuse(info, Code::kShape, why.argument, why.dim, "'{}' has stride {} in dim {}; the kernel takes {}",
-                    name(), why.got, why.dim, why.wanted);
+      return refuse(info, Code::kShape, why.argument, why.dim, "'{}' has stride {} in dim {}; the kernel takes {}{}",
+                    name(), why.got, why.dim, why.wanted,
+                    info.arguments[why.argument].strides ? "" : ": an argument without strides is contiguous, describe it by its shape and strides");
     case Miss::negative:
       return refuse(info, Code::kShape, why.argument, why.dim,
                     "'{}' has stride {} in dim {}: strides are 0 or positive", name(), why.got, why.dim);

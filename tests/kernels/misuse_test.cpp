@@ -120,4 +120,27 @@ TEST(Misuse, SparseWeightsOfOddRowsAreNotRead) {
   EXPECT_EQ(places[0], 7);
 }
 
+// Rows that lie apart: an address alone does not say so.
+TEST(Misuse, LeadingDimensionsAreSaidAtLaunchToo) {
+  const tl::Context context = tl::Context::create().value();
+  tl::Machine cpu;
+  cpu.target = "cpu";
+  tl::Product p;
+  p.a = p.b = p.c = tl::f32;
+  p.n = p.k = 8, p.trans_b = true, p.ldb = 12;
+  const tl::Loaded loaded = context.kernel(kernels::try_gemm(p, *kernels::choose(p, cpu)).value(), "cpu").prepare(context.cpu());
+  std::vector<float> a(8, 1), b(8 * 12), c(8, 7);
+  for (size_t i = 0; i < b.size(); ++i) b[i] = i % 12 < 8 ? static_cast<float>(i / 12) : 1000.f;
+  tilert_launch_failure failure{};
+  failure.struct_size = sizeof failure;
+  EXPECT_EQ(loaded.try_launch(nullptr, {a.data(), b.data(), c.data()}, {{0u, 1}}, {}, &failure), TILERT_SHAPE);
+  EXPECT_THAT(failure.message, HasSubstr("'B' has stride 8 in dim 0; the kernel takes 12: an argument without strides is contiguous"));
+  EXPECT_EQ(c[0], 7);
+  const int64_t shape[] = {8, 8}, strides[] = {12, 1};
+  tilert_argument apart = tl::Argument(b.data()).raw();
+  apart.dtype = TILERT_F32, apart.shape = shape, apart.strides = strides, apart.ndim = 2;
+  loaded.launch(nullptr, {a.data(), apart, c.data()}, {{0u, 1}});
+  for (size_t j = 0; j < 8; ++j) EXPECT_EQ(c[j], 8 * static_cast<float>(j));
+}
+
 }  // namespace

@@ -25,8 +25,10 @@
 namespace tl::kernels {
 
 // C[m, n] = epilogue(A[m, k] B[k, n]). Sizes of `p` that are 0 are dims "M", "N", "K"; the others are constants of the program.
-// A is stored as [k, m] with p.trans_a, B as [n, k] with p.trans_b; p.lda, p.ldb, p.ldc are constants too. Parameters: A, B, C,
-// then those of the epilogue. A size that follows from no argument's shape is given at launch.
+// A is stored as [k, m] with p.trans_a, B as [n, k] with p.trans_b; p.lda, p.ldb, p.ldc are constants too, and a
+// tensor that has one is launched with its shape and strides (tilert_argument): an address alone is of contiguous rows. Parameters: A,
+// B, C, then those of the epilogue. A size that follows from no argument's shape is given at launch. Any number of threads may build
+// programs; errors are those of Builder::try_finish, and INVALID_ARGUMENT or UNSUPPORTED for what no program takes, in words.
 template <class E = Plain>
 Result<Program> try_gemm(const Product& p, const ProductChoice& c, E epilogue = {}) {
   if (c.path == TILERT_PATH_VECTOR) return try_gemv(p, c, std::move(epilogue));
