@@ -138,7 +138,7 @@ class Clusters {
 }  // namespace
 
 const If* guard_branch(const Stmt& s, const KernelPlan& plan) {
-  return plan.guard != 0 && s.ordinal == plan.guard ? std::get_if<If>(&s.node) : nullptr;
+  return (plan.guard != 0 && s.ordinal == plan.guard) || plan.roles.behind.count(s.ordinal) ? std::get_if<If>(&s.node) : nullptr;
 }
 
 bool depends_on(Expr e, const std::set<VarId>& vars) {

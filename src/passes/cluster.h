@@ -21,7 +21,7 @@ Result<Module> cluster(Module module, const PassContext& context);
 // The variables of a kernel whose values may differ between two blocks that differ in `own`: by definition, or because they
 // come from memory that the kernel writes.
 std::set<ir::VarId> differing(const ir::Program& program, const ir::Kernel& kernel, ir::VarId own);
-// The branch of the blocks that are not beyond the grid; null: the statement is another.
+// The branch of the blocks that are not beyond the grid, or of those that made the loop's trips; null: the statement is another.
 const ir::If* guard_branch(const ir::Stmt& s, const KernelPlan& plan);
 bool depends_on(ir::Expr e, const std::set<ir::VarId>& vars);
 

@@ -330,17 +330,18 @@ Status RoleLowering::around_loop(const StmtPtr& s) {
   const If* inside = guard_branch(*s, low_.plan());
   if (!inside) return low_.statement(s);
   Status status;
-  const Expr condition = low_.simplify(inside->condition);
-  Block body;
-  {
+  const auto side = [&](const Block& block, bool taken) {
     const arith::FactsScope scope(low_.facts());
-    low_.facts().assume(inside->condition);
-    body = low_.collect([&] {
-      for (const StmtPtr& inner : inside->then_body)
+    if (taken) low_.facts().assume(inside->condition);
+    else low_.facts().assume_not(inside->condition);
+    return low_.collect([&] {
+      for (const StmtPtr& inner : block)
         if (status) status = around_loop(inner);
     });
-  }
-  low_.emit(If{condition, std::move(body), {}});
+  };
+  const Expr condition = low_.simplify(inside->condition);
+  Block taken = side(inside->then_body, true);
+  low_.emit(If{condition, std::move(taken), side(inside->else_body, false)});
   return status;
 }
 

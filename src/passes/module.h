@@ -74,6 +74,7 @@ struct RolePlan {
   std::set<ir::BufferId> staging;            // lowered: flat tiles of which each consumer warpgroup touches its own rows alone
   std::set<ir::BufferId> warp_staging;       // ... and each warp
   ir::VarId thread = ir::kNoVar;             // the thread index that tells roles apart; no fact bounds it
+  std::set<uint32_t> behind;                 // ordinals of branches behind the loop, parts of those that it stood in
   std::set<ir::VarId> common;                // lets before the loop that both roles make for themselves
   std::set<ir::VarId> producer_lets, consumer_lets;  // and of those in the loop that both can make, what each does (role_trips.h)
 };

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "ir/program.h"
+#include "passes/module.h"
 
 namespace tilert::passes {
 
@@ -42,6 +43,11 @@ class TripValues {
 //         is passed over takes no slot. In what is then a trip, lets of branches with copies stand before them.
 // A loop without branches and lets is as it was.
 void shape_loops(ir::Program& program, ir::Kernel& kernel);
+
+// before: a tile's { a; if (c) { lets; b; pipelined loop to n; d } else { e }; f } with one such loop, in branches of any depth
+// after:  { a; lets; if (c) { b }; pipelined loop to c ? n : its begin; if (c) { d } else { e }; f }; RolePlan::behind has the last branch
+// Lets that the loop or d needs must be the same in front of the branch; where they are not, it is as it was.
+void bring_loop_out(ir::Program& program, ir::Kernel& kernel, KernelPlan& plan);
 
 // The branch that leads to the copies and products of a loop so shaped, or further to them; null: they are here.
 const ir::If* way_in(const ir::Block& block);

@@ -219,7 +219,10 @@ std::string RolePlanner::budget(const For& loop) {
 Result<Module> plan_roles(Module module, const PassContext& context) {
   for (size_t k = 0; k < module.program.kernels.size(); ++k) {
     Kernel kernel = module.program.kernels[k];
-    if (context.target.has(Feature::wgmma)) shape_loops(module.program, kernel);
+    if (context.target.has(Feature::wgmma)) {
+      bring_loop_out(module.program, kernel, module.plans[k]);
+      shape_loops(module.program, kernel);
+    }
     TILERT_TRY(RolePlanner(module, kernel, module.plans[k], context).run());
     if (module.plans[k].roles.on) module.program.kernels[k] = std::move(kernel);
   }

@@ -5,10 +5,10 @@
 //
 // What lacks nothing but rows on 16 bytes is copied by all threads of the producer instead (RolePlan::by_threads).
 //
-// The kernel's shape: one pipelined loop at the top whose body is copies from global to shared tiles, products that read those
-// tiles, or a fragment as their first operand, and work on fragments (loops over elements, copies, reductions) with what other such
-// tiles and tensors hold, in branches too (role_trips.h); whatever stands before and after it belongs to the consumers. hopper.h
-// says what each asks of the chip.
+// The kernel's shape: one pipelined loop at the top, or in branches (bring_loop_out), whose body is copies from global to shared
+// tiles, products that read those tiles, or a fragment as their first operand, and work on fragments (loops over elements, copies,
+// reductions) with what other such tiles and tensors hold, in branches too (role_trips.h); whatever stands before and after it belongs
+// to the consumers. hopper.h says what each asks of the chip.
 #pragma once
 
 #include "passes/module.h"

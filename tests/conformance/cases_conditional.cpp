@@ -1,5 +1,5 @@
 // Case 91: loops of products of which some trips are passed over, or do a part of what others do: masks, lists and limits in memory,
-// conditions of indices, copies before and in branches. On sm_90a with roles, whose producer and consumers must agree on every trip.
+// conditions of indices, copies before and in branches; or that stand in a branch themselves. On sm_90a with roles, whose producer and consumers must agree on every trip.
 #include <algorithm>
 
 #include "conformance/scenario.h"
@@ -220,6 +220,63 @@ Scenario parts_of_trips(const Values& v) {
   return s;
 }
 
+enum class Around { branch, jump, otherwise, levels };
+
+// 91. The loop stands in a branch, or behind a jump to the end of the tile, with what comes of its sums; trips are counted in memory.
+Scenario loops_in_branches(const Values& v) {
+  const auto form = static_cast<Around>(v["form"]);
+  const int64_t bm = v["tile"], bn = 32, bk = 32, stages = v["stages"], most = stages + 2, k = most * bk, m = 3 * bm + 8, n = 2 * bn, rows = 4;
+  const tl::DType out = v["narrow"] ? tl::bf16 : tl::f32;
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto A = b.input("A", tl::bf16, {m, k}), B = b.input("B", tl::bf16, {n, k}), trips = b.input("trips", tl::i32, {rows});
+    auto from = b.scalar("from", tl::i32);
+    auto C = b.output("C", out, {m, n});
+    b.grid({2, rows}, agreed(v), [&](tl::Index x, tl::Index y) {
+      auto a = b.shared(tl::bf16, {bm, bk}), w = b.shared(tl::bf16, {bn, bk});
+      auto acc = b.fragment(tl::f32, {bm, bn});
+      const tl::Expr count = b.let(trips(y));
+      const auto loop = [&] {
+        const tl::Expr row = b.let(y * bm);
+        b.fill(acc, 1.0f);
+        b.pipelined(tl::cast(tl::index, count), tl::stages(static_cast<uint32_t>(stages)), [&](tl::Index i) {
+          b.copy(A(row, i * bk), a);
+          b.copy(B(x * bn, i * bk), w);
+          b.gemm(a, w, acc, tl::trans_b);
+        });
+        b.parallel({bm, bn}, [&](tl::Index r, tl::Index c) { acc(r, c) = acc(r, c) + 1.0f; });
+        b.copy(acc, C(y * bm, x * bn));
+      };
+      switch (form) {
+        case Around::branch: b.if_(count > 0, loop); break;
+        case Around::jump: b.if_(count <= 0, [&] { b.return_(); }), loop(); break;
+        case Around::otherwise: b.if_(count <= 0, [&] { b.parallel({bm, bn}, [&](tl::Index r, tl::Index c) { C(y * bm + r, x * bn + c) = b.constant(out, 9); }); }, loop); break;
+        case Around::levels: b.if_(tl::cast(tl::index, from) <= y, [&] { b.if_(count > x, loop, [&] {}); }); break;
+      }
+    });
+  });
+  for (int64_t from = 0; from < 3; ++from) {
+    const Reals a = whole(m * k, -2, 2, 1), w = whole(n * k, -2, 2, 2), trips = from == 0 ? Reals{0, static_cast<Real>(most), 1, 0} : whole(rows, 0, most, 7 + from);
+    Reals c(static_cast<size_t>(m * n), 0);
+    for (int64_t r = 0; r < m; ++r)
+      for (int64_t j = 0; j < n; ++j) {
+        Real& sum = c[static_cast<size_t>(r * n + j)] = 2;
+        for (int64_t e = 0; e < static_cast<int64_t>(trips[static_cast<size_t>(r / bm)]) * bk; ++e) sum += a[static_cast<size_t>(r * k + e)] * w[static_cast<size_t>(j * k + e)];
+      }
+    std::vector<Want> want = v["narrow"] ? nearly(tl::bf16, c, c, 1) : exactly(c);
+    for (int64_t i = 0; i < m * n; ++i) {
+      const int64_t row = i / n / bm, column = i % n / bn;
+      const Real made = trips[static_cast<size_t>(row)];
+      if (form == Around::levels ? row >= from && made > column : made > 0) continue;
+      want[static_cast<size_t>(i)] = form == Around::otherwise ? exactly({9})[0] : untouched(1)[0];
+    }
+    Launch& launch = s.launch();
+    launch.input(tl::bf16, a).input(tl::bf16, w).input(tl::i32, trips).scalar(tl::i32, static_cast<Real>(from)).output(out, want);
+    if (v["persistent"]) launch.max_blocks = 3;
+  }
+  return s;
+}
+
 }  // namespace
 
 void add_conditional_cases(std::vector<Case>& to) {
@@ -228,6 +285,7 @@ void add_conditional_cases(std::vector<Case>& to) {
                  dtypes({tl::bf16, tl::i8})},
                 passed_over});
   to.push_back({"91", "parts_of_trips", {{"part", {0, 1, 2, 3, 4, 5, 6, 7}}, {"tile", {64, 128}}, {"stages", {2, 3}}, {"persistent", {0, 1}}, {"unaligned", {0, 1}}}, parts_of_trips});
+  to.push_back({"91", "loops_in_branches", {{"form", {0, 1, 2, 3}}, {"tile", {64, 128}}, {"stages", {2, 3}}, {"persistent", {0, 1}}, {"narrow", {0, 1}}}, loops_in_branches});
 }
 
 }  // namespace tilert::conformance

@@ -146,6 +146,49 @@ TEST(RoleConditions, BlocksOfAClusterMakeTheSameTrips) {
   EXPECT_EQ(both.not_clustered, "no copy of its loop is the same for neighbouring blocks");
 }
 
+// The loop's text with all that stands before and after it in a branch; `first` stands at its beginning.
+std::string whole_branch(const std::string& first, const std::string& place = "mul(%y, 128)", const std::string& declarations = "", const std::string& before = "") {
+  std::string text = loop_of(kWholeTrip, declarations, before);
+  const size_t from = text.find("  4: fill"), to = text.rfind("}\n");
+  text.insert(to, "  } else {\n    92: fill @C[0:128, 0:128] = bf16(0x0)\n  }\n");
+  text.insert(from, "  70: if lt(%x, 3) {\n" + first);
+  for (size_t at = text.find("mul(%y, 128)"); at != std::string::npos && place != "mul(%y, 128)"; at = text.find("mul(%y, 128)")) text.replace(at, 12, place);
+  return text;
+}
+
+TEST(RoleConditions, ALoopComesOutOfItsBranch) {
+  const std::string place = "    71: let %p = load @I[%y]\n    72: let %q = mul(cast<index>(%p), 128)\n";
+  for (const std::string& text : {whole_branch(""), whole_branch(place, "%q")}) {
+    const Module module = lowered(text, "sm_90a", "plan_roles");
+    const RolePlan& roles = module.plans[0].roles;
+    ASSERT_TRUE(roles.on) << roles.reason;
+    std::vector<std::string> order;
+    for (const ir::StmtPtr& s : module.program.kernels[0].body) {
+      const auto* branch = std::get_if<ir::If>(&s->node);
+      const auto* loop = std::get_if<ir::For>(&s->node);
+      if (loop) order.push_back(loop->end->op == ir::Op::select ? "loop" : "endless loop");
+      if (branch) order.push_back(branch->else_body.empty() ? "branch" : "two branches");
+    }
+    EXPECT_EQ(order, (std::vector<std::string>{"branch", "loop", "two branches"}));
+    EXPECT_EQ(roles.behind.size(), 1u);
+  }
+  const auto stores = [](std::string text) {
+    const size_t fill = text.find("    92: fill");
+    text.erase(fill, text.find('\n', fill) + 1 - fill);
+    return lowered(text, "sm_90a").plans[0].roles.stores.size();
+  };
+  EXPECT_EQ(stores(whole_branch("")), 1u);
+}
+
+TEST(RoleConditions, ALoopStaysInABranchWhoseValuesMayChangeBefore) {
+  const std::string counted = "    71: let %p = load @n[]\n    72: let %q = mul(cast<index>(%p), 128)\n";
+  EXPECT_EQ(reason_for(whole_branch(counted, "%q", "", "  62: store @n[] = i32(0)\n")), "it has no pipelined loop");
+  std::string outside = whole_branch("");  // the condition, of what the consumers alone know
+  outside.replace(outside.find("lt(%x, 3)"), 9, "lt(%p, i32(3))");
+  outside.insert(outside.find("  70: if"), "  62: store @n[] = i32(0)\n  63: let %p = load @n[]\n");
+  EXPECT_EQ(reason_for(outside), "operation 63: a place in the loop depends on what the consumers read");
+}
+
 // The general path, whose rings are planned by other rules, gets the loop as it was.
 TEST(RoleConditions, ALoopWithoutRolesKeepsItsForm) {
   const std::string body = std::string(kCopyA) + kCopyB + kReadMark + in_branch("lt(i32(0), %p)", kMultiply);

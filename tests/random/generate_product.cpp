@@ -36,7 +36,15 @@ void Generator::declare_product_sizes() {
 void Generator::product_kernel(int count) {
   top_pipelined_ = false;
   statements(static_cast<int>(dice_.from(0, count / 3)));
-  if (!product_loop()) top_pipelined_ = true;
+  bool made = true;
+  ir::If branch{dice_.chance(15) ? trip_condition(case_.program.var(grid_[1].var)) : nullptr, {}, {}};
+  if (!branch.condition || branch.condition->is_constant()) {
+    made = product_loop();
+  } else {
+    nested(branch.then_body, 1, [&] { made = product_loop(); });
+    if (!branch.then_body.empty()) add(std::move(branch));
+  }
+  if (!made) top_pipelined_ = true;
   statements(static_cast<int>(dice_.from(0, count)));
   top_pipelined_ = true;
 }
