@@ -10,6 +10,10 @@
 // Here: dense products. kernels/plan.hpp: plan_gemm. kernels/gemv.hpp: few rows. kernels/grouped_gemm.hpp: products of experts.
 // kernels/scaled_gemm.hpp: narrow floats with scales of blocks. kernels/sparse_gemm.hpp: weights of which half is there.
 // kernels/epilogue.hpp: what becomes of an element before it is stored.
+//
+// All of these are functions of their arguments alone: any number of threads may call them, nothing is compiled, no device is asked,
+// and what they return owns itself. Sizes and leading dimensions count elements. The try_ forms and plans return an error that says
+// what to give instead (INVALID_ARGUMENT, UNSUPPORTED, or what the builder said); those without try_ throw it.
 #ifndef TILERT_KERNELS_GEMM_HPP_
 #define TILERT_KERNELS_GEMM_HPP_
 
@@ -27,8 +31,7 @@ namespace tl::kernels {
 // C[m, n] = epilogue(A[m, k] B[k, n]). Sizes of `p` that are 0 are dims "M", "N", "K"; the others are constants of the program.
 // A is stored as [k, m] with p.trans_a, B as [n, k] with p.trans_b; p.lda, p.ldb, p.ldc are constants too, and a
 // tensor that has one is launched with its shape and strides (tilert_argument): an address alone is of contiguous rows. Parameters: A,
-// B, C, then those of the epilogue. A size that follows from no argument's shape is given at launch. Any number of threads may build
-// programs; errors are those of Builder::try_finish, and INVALID_ARGUMENT or UNSUPPORTED for what no program takes, in words.
+// B, C, then those of the epilogue. A size that follows from no argument's shape is given at launch.
 template <class E = Plain>
 Result<Program> try_gemm(const Product& p, const ProductChoice& c, E epilogue = {}) {
   if (c.path == TILERT_PATH_VECTOR) return try_gemv(p, c, std::move(epilogue));
