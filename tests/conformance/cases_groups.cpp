@@ -124,7 +124,7 @@ Scenario wrong_sizes(const Values& v) {
   const Matrix a = matrix(tl::bf16, g.rows(), 64, false, 0, 1), b = matrix(tl::bf16, 3 * 64, 64, false, 0, 2);
   std::vector<Want> want = untouched(g.rows() * 64);
   // Of each: one group is right, one has a size below 0, one ends behind C.
-  const Reals given = masked ? Reals{7, -5, 0} : Reals{50, 40, 40, 75};
+  const Reals given = masked ? Reals{7, -500, 0} : Reals{500, 40, 40, 75};
   const Reals count = masked ? Reals{7, 0, 0} : Reals{0, 0, 20};
   for (int64_t group = 0; group < 3; ++group)
     for (int64_t r = 0; r < static_cast<int64_t>(count[group]); ++r)
