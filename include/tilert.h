@@ -1276,12 +1276,12 @@ TILERT_API tilert_status tilert_bundle_load(tilert_context* context, const char*
 /* ---- Devices --------------------------------------------------------------------------------- */
 
 typedef int32_t tilert_device_kind;
-enum { TILERT_DEVICE_CPU = 1, TILERT_DEVICE_CUDA = 2 };
+enum { TILERT_DEVICE_CPU = 1, TILERT_DEVICE_CUDA = 2, TILERT_DEVICE_HIP = 3 };
 typedef int32_t tilert_binding;
 enum {
   TILERT_BIND_PRIMARY =
-      0, /* CUDA: the primary context of `ordinal` (retained until the device is released), or of `uuid` */
-  TILERT_BIND_CURRENT = 1, /* CUDA: the calling thread's current context */
+      0, /* CUDA: the primary context of `ordinal` (retained until the device is released), or of `uuid`; HIP: the device `ordinal` */
+  TILERT_BIND_CURRENT = 1, /* the calling thread's current context; HIP: its current device */
   TILERT_BIND_GIVEN = 2    /* CUDA: the CUcontext `native`; outlives the device */
 };
 /* The caller's threads, in place of our own pool. Runs body(arg, i) for each i of 0 .. count - 1, on any threads, the
@@ -1296,16 +1296,16 @@ typedef struct tilert_device_options {
   uint32_t struct_size;
   tilert_device_kind kind;
   tilert_binding binding;
-  int32_t ordinal;                 /* CUDA, primary: as the driver numbers them */
+  int32_t ordinal;                 /* CUDA and HIP, primary: as the driver numbers them */
   const uint8_t* uuid;             /* CUDA, primary: 16 bytes, instead of the ordinal; NULL: the ordinal */
   void* native;                    /* CUDA, given: a CUcontext */
   const tilert_executor* executor; /* CPU; NULL: our pool. Copied; `user` outlives the device */
   uint32_t threads;                /* CPU: size of our pool; 0: by affinity and cgroup */
   uint32_t reserved;
-  const char* driver_path; /* CUDA: absolute; NULL: libcuda.so.1 */
+  const char* driver_path; /* absolute; NULL: libcuda.so.1; HIP: libamdhip64.so.7, .6 or .5, there or in /opt/rocm/lib */
 } tilert_device_options;
 
-/* A device: one CUDA context, or this machine's CPU. Errors: TILERT_UNAVAILABLE naming what was looked for and where,
+/* A device: one CUDA context, an AMD GPU, or this machine's CPU. Errors: TILERT_UNAVAILABLE naming what was looked for and where,
  * TILERT_DRIVER. Acts: loads the driver library; not capture-safe. */
 TILERT_API tilert_status tilert_device_open(tilert_context* context, const tilert_device_options* options,
                                             tilert_device** device, tilert_error** error) TILERT_NOEXCEPT;
@@ -1323,7 +1323,7 @@ typedef struct tilert_device_info {
   uint32_t struct_size;
   tilert_device_kind kind;
   const char* name;
-  const char* target;      /* the target that kernels for it are made for: "sm_90a", "cpu:x86-64-v3", ... */
+  const char* target;      /* the target that kernels for it are made for: "sm_90a", "gfx942", "cpu:x86-64-v3", ... */
   uint32_t driver_version; /* CUDA: as the driver says it (12040); CPU: 0 */
   int32_t ordinal;
   tilert_device_class device_class;
@@ -1544,6 +1544,8 @@ enum { /* as DLPack numbers them */
   TILERT_MEMORY_CPU = 1,
   TILERT_MEMORY_CUDA = 2,
   TILERT_MEMORY_CUDA_HOST = 3,    /* pinned: for kernels of both */
+  TILERT_MEMORY_ROCM = 10,
+  TILERT_MEMORY_ROCM_HOST = 11,   /* pinned: for kernels of both */
   TILERT_MEMORY_CUDA_MANAGED = 13 /* for kernels on CUDA devices */
 };
 

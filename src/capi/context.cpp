@@ -64,8 +64,8 @@ Result<jit::ContextOptions> context_options(const tilert_context_options& o) {
 
 Result<runtime::DeviceOptions> device_options(const tilert_device_options& o) {
   runtime::DeviceOptions out;
-  if (o.kind != TILERT_DEVICE_CPU && o.kind != TILERT_DEVICE_CUDA)
-    return make_error(Code::kInvalidArgument, "kind {} is neither CPU nor CUDA", o.kind);
+  if (o.kind < TILERT_DEVICE_CPU || o.kind > TILERT_DEVICE_HIP)
+    return make_error(Code::kInvalidArgument, "kind {} is none of CPU, CUDA, HIP", o.kind);
   if (o.binding < TILERT_BIND_PRIMARY || o.binding > TILERT_BIND_GIVEN)
     return make_error(Code::kInvalidArgument, "binding {} is none of primary, current, given", o.binding);
   if (o.binding == TILERT_BIND_GIVEN && !o.native)
@@ -182,7 +182,7 @@ tilert_status tilert_device_get_info(tilert_device* device, tilert_device_info* 
     TILERT_TRY(capi::check(device, "device"));
     const runtime::DeviceFacts& facts = device->device->facts();
     tilert_device_info info{};
-    info.kind = device->device->is_cpu() ? TILERT_DEVICE_CPU : TILERT_DEVICE_CUDA;
+    info.kind = device->device->is_cpu() ? TILERT_DEVICE_CPU : device->device->is_hip() ? TILERT_DEVICE_HIP : TILERT_DEVICE_CUDA;
     info.name = facts.name.c_str();
     info.target = device->target.c_str();
     info.driver_version = static_cast<uint32_t>(facts.driver_version);

@@ -16,8 +16,9 @@ Result<std::shared_ptr<Device>> Device::open(DeviceOptions options) {
   switch (options.kind) {
     case DeviceKind::cpu: TILERT_TRY(device->open_cpu(options)); return device;
     case DeviceKind::cuda: TILERT_TRY(device->open_cuda(options)); return device;
+    case DeviceKind::hip: TILERT_TRY(device->open_hip(options)); return device;
   }
-  return make_error(Code::kInvalidArgument, "a device of kind {}: it is 1 (CPU) or 2 (CUDA)",
+  return make_error(Code::kInvalidArgument, "a device of kind {}: it is 1 (CPU), 2 (CUDA) or 3 (HIP)",
                     static_cast<int>(options.kind));
 }
 
@@ -63,7 +64,11 @@ Result<uint32_t> Device::trim() {
     doomed.assign(first, modules_.end());
     modules_.erase(first, modules_.end());
   }
-  if (driver_ == nullptr || doomed.empty()) return static_cast<uint32_t>(doomed.size());
+  if (is_cpu() || doomed.empty()) return static_cast<uint32_t>(doomed.size());
+  if (is_hip()) {
+    TILERT_TRY(unload_hip(doomed));
+    return static_cast<uint32_t>(doomed.size());
+  }
   const CurrentContext current(*driver_, context_);
   if (current.result() == kCuContextIsDestroyed || current.result() == kCuDeinitialized) {
     return static_cast<uint32_t>(doomed.size());  // the modules went with their context

@@ -1,4 +1,4 @@
-// A device: one CUDA context, or this machine's CPU with its threads. It owns every module that was loaded into it
+// A device: one CUDA context, an AMD GPU, or this machine's CPU with its threads. It owns every module that was loaded into it
 // until trim() finds it released and not pinned. Not here: what a Loaded is (loaded.h), launching (launch.h).
 #pragma once
 
@@ -15,6 +15,7 @@
 
 #include "runtime/artifact.h"
 #include "runtime/cuda_driver.h"
+#include "runtime/hip_driver.h"
 #include "support/result.h"
 #include "tilert.h"
 
@@ -36,7 +37,7 @@ class CpuObject {
 };
 using CpuLoader = std::function<Result<std::unique_ptr<CpuObject>>(const Artifact&)>;
 
-enum class DeviceKind : int32_t { cpu = TILERT_DEVICE_CPU, cuda = TILERT_DEVICE_CUDA };
+enum class DeviceKind : int32_t { cpu = TILERT_DEVICE_CPU, cuda = TILERT_DEVICE_CUDA, hip = TILERT_DEVICE_HIP };
 enum class Binding : int32_t {
   primary = TILERT_BIND_PRIMARY,
   current = TILERT_BIND_CURRENT,
@@ -45,12 +46,12 @@ enum class Binding : int32_t {
 
 struct DeviceOptions {
   DeviceKind kind = DeviceKind::cpu;
-  // CUDA:
+  // CUDA and HIP, which has devices and no contexts:
   Binding binding = Binding::primary;
   int32_t ordinal = 0;
   std::optional<std::array<uint8_t, 16>> uuid;  // primary: instead of the ordinal; a MIG instance has its own
   void* native = nullptr;                       // given: a CUcontext, which outlives the device
-  std::string driver_path;                      // empty: libcuda.so.1
+  std::string driver_path;                      // empty: libcuda.so.1, libamdhip64.so
   // CPU:
   std::optional<tilert_executor> executor;  // none: a pool of our own
   uint32_t threads = 0;                     // of that pool; 0: by affinity and cgroup
@@ -61,7 +62,7 @@ struct DeviceOptions {
 // What is known of a device without running anything on it.
 struct DeviceFacts {
   std::string name;
-  std::string target;            // "sm_90a"; empty on a CPU, where the compiler knows the host's name
+  std::string target;            // "sm_90a", "gfx90a"; empty on a CPU, where the compiler knows the host's name
   int32_t major = 0, minor = 0;  // compute capability
   int32_t driver_version = 0;    // 12040; 0 on a CPU
   int32_t ordinal = 0;
@@ -86,9 +87,11 @@ class Device : public std::enable_shared_from_this<Device> {
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  bool is_cpu() const { return driver_ == nullptr; }
+  bool is_cpu() const { return driver_ == nullptr && hip_ == nullptr; }
+  bool is_hip() const { return hip_ != nullptr; }
   const DeviceFacts& facts() const { return facts_; }
-  const CudaDriver* driver() const { return driver_; }  // null on a CPU
+  const CudaDriver* driver() const { return driver_; }  // null but on CUDA
+  const HipDriver* hip() const { return hip_; }         // null but on an AMD GPU
   CuContext context() const { return context_; }
   Executor* executor() const { return executor_.get(); }  // CPU: our pool or the caller's; null on CUDA
   bool forked() const;
@@ -115,10 +118,13 @@ class Device : public std::enable_shared_from_this<Device> {
   Device() = default;
   Status open_cpu(DeviceOptions& options);
   Status open_cuda(const DeviceOptions& options);
+  Status open_hip(const DeviceOptions& options);
+  Status unload_hip(const std::vector<std::shared_ptr<LoadedModule>>& doomed);
   Status bind(const DeviceOptions& options);
   Status ask_facts();
 
   const CudaDriver* driver_ = nullptr;
+  const HipDriver* hip_ = nullptr;
   CuContext context_ = nullptr;
   CuDevice device_ = 0;
   bool retained_ = false;

@@ -50,14 +50,16 @@ Code check(LaunchState& state) {
 Code launch(const Loaded& loaded, const tilert_launch_info& info) {
   LaunchState state(loaded, info);
   if (const Code code = check(state); code != Code::kOk) return code;
-  return loaded.device().is_cpu() ? launch_cpu(state) : launch_cuda(state, false);
+  if (loaded.device().is_cpu()) return launch_cpu(state);
+  return loaded.device().is_hip() ? launch_hip(state, false) : launch_cuda(state, false);
 }
 
 // A CPU's threads take tiles as they come.
 Code launch_planner(const Loaded& loaded, const tilert_launch_info& info) {
   LaunchState state(loaded, info);
   if (const Code code = check(state); code != Code::kOk) return code;
-  return loaded.device().is_cpu() ? Code::kOk : launch_cuda(state, true);
+  if (loaded.device().is_cpu()) return Code::kOk;
+  return loaded.device().is_hip() ? launch_hip(state, true) : launch_cuda(state, true);
 }
 
 Code export_launch(const Loaded& loaded, const tilert_launch_info& info, tilert_launch_record& record) {

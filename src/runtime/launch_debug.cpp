@@ -46,12 +46,14 @@ Code check_place(const LaunchState& state, uint32_t index) {
   const Device& device = state.loaded.device();
   int ordinal = -1;
   const auto address = reinterpret_cast<uintptr_t>(state.info.arguments[index].data);
-  const CuResult code = device.driver()->cuPointerGetAttribute(&ordinal, kCuPointerDeviceOrdinal, address);
+  if (device.is_hip() && device.hip()->hipPointerGetAttribute == nullptr) return Code::kOk;
+  const int32_t code = device.is_hip() ? device.hip()->hipPointerGetAttribute(&ordinal, kCuPointerDeviceOrdinal, reinterpret_cast<void*>(address))
+                                       : device.driver()->cuPointerGetAttribute(&ordinal, kCuPointerDeviceOrdinal, address);
   if (code == kCuSuccess && ordinal == device.facts().ordinal) return Code::kOk;
   return refuse(state.info, Code::kInvalidArgument, static_cast<int32_t>(index), -1,
-                "'{}' is {}; the kernel runs on CUDA device {}", state.param(index).name,
+                "'{}' is {}; the kernel runs on {} device {}", state.param(index).name,
                 code != kCuSuccess ? "no memory that the driver knows" : "memory of another device",
-                device.facts().ordinal);
+                device.is_hip() ? "HIP" : "CUDA", device.facts().ordinal);
 }
 
 }  // namespace

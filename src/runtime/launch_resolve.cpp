@@ -27,19 +27,25 @@ Code check_tensor(const LaunchState& state, const PreparedParam& param, uint32_t
   }
   if (argument.device_type == TILERT_MEMORY_UNKNOWN) return Code::kOk;
   const Device& device = state.loaded.device();
-  const bool here = argument.device_type == (device.is_cpu() ? TILERT_MEMORY_CPU : TILERT_MEMORY_CUDA) &&
-                    (device.is_cpu() || argument.device_id == device.facts().ordinal);
-  // Both sides reach pinned memory, and managed memory is the GPU's to fetch.
-  const bool reachable = argument.device_type == TILERT_MEMORY_CUDA_HOST ||
-                         (argument.device_type == TILERT_MEMORY_CUDA_MANAGED && !device.is_cpu());
-  if (here || reachable) return Code::kOk;
-  const auto kind = [](int32_t type) {
-    return type == TILERT_MEMORY_CPU ? "cpu" : type == TILERT_MEMORY_CUDA ? "cuda" : "kind ";
+  struct Place {
+    int32_t own, host, managed;
+    const char* name;
   };
-  const bool named = argument.device_type == TILERT_MEMORY_CPU || argument.device_type == TILERT_MEMORY_CUDA;
-  return refuse(info, Code::kInvalidArgument, at, -1, "'{}' lies on device {}{}:{}, the kernel is loaded on {}:{}", name(),
-                kind(argument.device_type), named ? "" : fmt::format_int(argument.device_type).c_str(), argument.device_id,
-                device.is_cpu() ? "cpu" : "cuda", device.facts().ordinal);
+  constexpr Place kCpu{TILERT_MEMORY_CPU, 0, 0, "cpu"};
+  constexpr Place kCuda{TILERT_MEMORY_CUDA, TILERT_MEMORY_CUDA_HOST, TILERT_MEMORY_CUDA_MANAGED, "cuda"};
+  constexpr Place kHip{TILERT_MEMORY_ROCM, TILERT_MEMORY_ROCM_HOST, 0, "rocm"};
+  const int32_t type = argument.device_type;
+  const Place& place = device.is_cpu() ? kCpu : device.is_hip() ? kHip : kCuda;
+  const bool here = type == place.own && (device.is_cpu() || argument.device_id == device.facts().ordinal);
+  // Both sides reach pinned memory, and managed memory is the GPU's to fetch.
+  const bool pinned = type == TILERT_MEMORY_CUDA_HOST || type == TILERT_MEMORY_ROCM_HOST;
+  if (here || (device.is_cpu() ? pinned : type == place.host || (place.managed != 0 && type == place.managed))) return Code::kOk;
+  const char* kind = "kind ";
+  for (const Place& known : {kCpu, kCuda, kHip})
+    if (type == known.own) kind = known.name;
+  const bool named = type == TILERT_MEMORY_CPU || type == TILERT_MEMORY_CUDA || type == TILERT_MEMORY_ROCM;
+  return refuse(info, Code::kInvalidArgument, at, -1, "'{}' lies on device {}{}:{}, the kernel is loaded on {}:{}", name(), kind,
+                named ? "" : fmt::format_int(type).c_str(), argument.device_id, place.name, device.facts().ordinal);
 }
 
 // Counts, kinds, dtypes, ranks, devices: the same for every variant.

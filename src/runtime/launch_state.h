@@ -77,6 +77,7 @@ Code pack_parameters(const LaunchState& state, const PreparedKernel& kernel, uin
 uint64_t slot_value(const LaunchState& state, const PreparedSlot& slot);
 
 Code launch_cuda(const LaunchState& state, bool planner);  // the kernels that plan, or all others
+Code launch_hip(const LaunchState& state, bool planner);
 Code launch_cpu(const LaunchState& state);
 
 }  // namespace tilert::runtime

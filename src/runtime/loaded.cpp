@@ -130,7 +130,8 @@ std::shared_ptr<LoadedVariant> prepare_variant(const ArtifactPtr& artifact) {
 }
 
 Status load_module(Device& device, LoadedVariant& variant) {
-  return device.is_cpu() ? load_cpu_module(device, variant) : load_cuda_module(device, variant);
+  if (device.is_cpu()) return load_cpu_module(device, variant);
+  return device.is_hip() ? load_hip_module(device, variant) : load_cuda_module(device, variant);
 }
 
 }  // namespace

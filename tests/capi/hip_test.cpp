@@ -1,11 +1,13 @@
 // Programs compiled for AMD GPUs by the hipRTC of this machine; skipped by name where there is none. Nothing is
 // launched.
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 
 #include <tilert.hpp>
 
 #include "capi/programs.h"
 #include "compiler/hip.h"
+#include "fake/fake_hip.h"
 
 namespace tilert::test {
 namespace {
@@ -84,6 +86,33 @@ kernel "own" () grid [1] source "hip" entry "k" block [64, 1, 1] text "typedef f
     EXPECT_TRUE(compiled) << compiled.error().message();
     EXPECT_FALSE(compile(isolate, "gfx1100"));
   }
+}
+
+// From the program to the launch: the compiler is real, the GPU is not.
+TEST_F(CompiledForAmd, AKernelIsPreparedForAHipDeviceAndLaunchedOnItsStream) {
+  const std::string path = std::string(TILERT_BINARY_DIR) + "/lib/libtilert_fake_hip6.so";
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  const FakeHipControl* const fake =
+      reinterpret_cast<const FakeHipControl* (*)()>(dlsym(library, "fake_hip_control"))();
+  fake->reset();
+  tl::Context own = context();
+  tilert_device_options options{};
+  options.kind = TILERT_DEVICE_HIP;
+  options.driver_path = path.c_str();
+  auto device = own.try_device(options);
+  ASSERT_TRUE(device) << device.error().message();
+  EXPECT_EQ(device->info().kind, TILERT_DEVICE_HIP);
+  EXPECT_STREQ(device->info().target, "gfx90a");
+  EXPECT_EQ(device->info().device_class.multiprocessors, 104u);
+  tl::Loaded loaded = own.kernel(scale(tl::f32, 64)).prepare(*device);
+  int stream = 0;
+  loaded.launch(&stream, {reinterpret_cast<void*>(0x10000), reinterpret_cast<void*>(0x20000), 2.f}, {{0, 1000}});
+  FakeHipLaunch launch{};
+  ASSERT_EQ(fake->launch(0, &launch), 1);
+  EXPECT_EQ(launch.grid[0], 16u);
+  EXPECT_EQ(launch.stream, &stream);
+  for (const uintptr_t tensor : {0x10000, 0x20000}) EXPECT_THAT(launch.parameters, testing::Contains(reinterpret_cast<void*>(tensor)));
 }
 
 TEST_F(CompiledForAmd, ATargetThatThisHiprtcLacksIsRefusedWithItsName) {

@@ -13,7 +13,7 @@ MAKES = re.compile(r"\bkUnsupported\b")
 # Where the code is defined, named, and given to what a compiler below says, with advice in the same place;
 # and the launch path, which fills the caller's memory.
 EXEMPT = {"src/support/refusal.h", "src/support/result.h", "src/support/result.cpp", "src/compiler/llvm_plugin.cpp",
-          "src/compiler/hip.def", "src/compiler/nvrtc.def", "src/runtime/launch_cuda.cpp"}
+          "src/compiler/hip.def", "src/compiler/nvrtc.def", "src/runtime/launch_cuda.cpp", "src/runtime/launch_hip.cpp"}
 ROW = re.compile(r"^TILERT_REFUSAL\((.*)\)$")
 
 

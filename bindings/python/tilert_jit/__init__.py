@@ -236,6 +236,9 @@ class Context(_Handle):
     def cpu(self, threads=0):
         return self._open(1, threads=threads)
 
+    def hip(self, ordinal=0):
+        return self._open(3, ordinal=ordinal)
+
     def cuda(self, ordinal=0):
         """The primary context of a device, which is PyTorch's too."""
         return self._open(2, 0, ordinal)
