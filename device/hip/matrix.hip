@@ -6,6 +6,33 @@
 // The compiler moves nothing across: it would read the operands of many steps before the first product, and run out of registers.
 TL_DEV void tl_schedule_fence() { __builtin_amdgcn_sched_barrier(0); }
 
+//@ tl_keep
+// What the compiler would make of the registers before, and wait for their loads, it makes here.
+template <int N, class T>
+TL_DEV void tl_keep(T (&x)[N]) {
+  if constexpr (N * sizeof(T) % 4 == 0) {
+#pragma unroll
+    for (int i = 0; i < N * static_cast<int>(sizeof(T)) / 4; ++i) {
+      tl_u32 word;
+      __builtin_memcpy(&word, reinterpret_cast<char*>(x) + 4 * i, 4);
+      asm volatile("" : "+v"(word));
+      __builtin_memcpy(reinterpret_cast<char*>(x) + 4 * i, &word, 4);
+    }
+  }
+}
+
+//@ tl_load_words
+// N words from shared memory, aligned to 16 bytes.
+template <int N, class T>
+TL_DEV void tl_load_words(tl_u32 (&r)[N], const T* src) {
+  typedef typename tl_bytes<16>::type V;
+#pragma unroll
+  for (int i = 0; i < N / 4; ++i) {
+    const V v = reinterpret_cast<const V*>(src)[i];
+    __builtin_memcpy(r + 4 * i, &v, 16);
+  }
+}
+
 //@ tl_lanes
 // Registers as what an instruction takes, and back.
 typedef _Float16 tl_h4 __attribute__((ext_vector_type(4)));

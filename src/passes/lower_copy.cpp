@@ -119,6 +119,11 @@ Status Lower::copy(const Stmt& s, const Copy& c) {
     TILERT_TRY(ElementWise(*this, read_all, map, comment("copy, read"), {}).run());
     return ElementWise(*this, write_all, map, comment("copy, write"), {}).run();
   }
+  if (plan_.held.count(c.src.buffer))
+    group(comment("copy, loaded"), [&] {
+      const BufferId held = fragment_registers(c.src.buffer);
+      call(Primitive::keep, {registers_arg(held, index(0), map.registers())});
+    });
   ElementWise moved(*this, loop.loop, map, comment("copy"), bounds);
   TILERT_TRY(moved.run());
   const int64_t most = std::max(dtype_bytes(src.dtype), dtype_bytes(dst.dtype));

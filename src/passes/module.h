@@ -147,6 +147,7 @@ struct KernelPlan {
   std::map<uint32_t, GemmPlan> gemms;       // by ordinal
   std::map<uint32_t, FragmentMap> loops;    // element-wise loops, by ordinal
   std::map<uint32_t, RingPlan> rings;       // by ordinal
+  std::set<ir::BufferId> held;              // fragments of staged copies, whose loads are under way while a trip works
   std::set<ir::BufferId> partial;           // fragments whose sums stay unfinished until read
   RolePlan roles;
   AsyncPlan async;

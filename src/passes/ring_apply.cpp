@@ -146,6 +146,7 @@ class RingRewriter {
       const BufferId id = program_.add_buffer(std::move(b));
       plan_.fragments.emplace(id, blocked_map(dst.extents, plan_.threads, width, warp_size_));
       ring.held[s->ordinal] = id;
+      plan_.held.insert(id);
       out.push_back(make_stmt(Alloc{id}));
     }
   }

@@ -39,16 +39,17 @@ void load_lane_words(Lower& low, const Atom& atom, const LaneOperand& operand, B
   const Expr line = low.let_preamble(arith::mod(arena, lane, lines), "line");
   // Where every lane has all of K the halves of the wave hold the same.
   const Expr part = elements == atom.k ? low.index(0) : low.let_preamble(arith::mul(arena, arith::floordiv(arena, lane, lines), elements), "part");
-  const BufferId own = low.registers(atom.a, elements, "own");
   low.unrolled(count, [&](Expr i) {
     const Expr across = arith::add(arena, arith::add(arena, first, arith::mul(arena, i, lines)), line);
     const Expr along = arith::add(arena, arith::mul(arena, kk, atom.k), part);
-    low.unrolled(wide ? elements / chunk : elements, [&](Expr p) {
-      const Expr e = arith::mul(arena, p, wide ? chunk : 1);
-      const Access at = low.shared_access(operand.region.buffer, operand.at(across, arith::add(arena, along, e)));
-      if (wide) low.move({own, {e}}, at, chunk);
-      else low.store({own, {e}}, low.read(at, "x"));
-    });
+    const auto place = [&](Expr e) { return low.shared_access(operand.region.buffer, operand.at(across, arith::add(arena, along, e))); };
+    if (wide)
+      return low.unrolled(elements / chunk, [&](Expr p) {
+        const Expr word = arith::add(arena, arith::mul(arena, i, words), arith::mul(arena, p, 4));
+        low.call(Primitive::load_words, {registers_arg(to, word, 4), address_arg(place(arith::mul(arena, p, chunk)))});
+      });
+    const BufferId own = low.registers(atom.a, elements, "own");
+    low.unrolled(elements, [&](Expr e) { low.store({own, {e}}, low.read(place(e), "x")); });
     low.call(packing_of(atom.a), {registers_arg(to, arith::mul(arena, i, words), words), registers_arg(own, low.index(0), elements)});
   });
 }

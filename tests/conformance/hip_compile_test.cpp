@@ -62,8 +62,8 @@ int64_t total(const std::string& text, const char* word) {
   return sum;
 }
 
-// Empty, or what is wrong with the source as clang compiles it.
-std::string fault(const std::string& source, const std::string& target) {
+// Empty, or what is wrong with the source as clang compiles it; the assembly, where asked for.
+std::string fault(const std::string& source, const std::string& target, std::string* assembly = nullptr) {
   const fs::path folder = fs::temp_directory_path(), base = folder / ("tilert_hip_" + std::to_string(getpid()));
   const fs::path in = base.string() + ".hip", out = base.string() + ".s", object = base.string() + ".o", log = base.string() + ".log";
   std::ofstream(in) << source;
@@ -77,6 +77,7 @@ std::string fault(const std::string& source, const std::string& target) {
   if (wrong.empty() && text_of(in).find(".long") != std::string::npos) wrong = "an instruction that the target lacks";
   if (wrong.empty() && total(text, R"(\.vgpr_spill_count)")) wrong = "spills";
   for (const fs::path& file : {in, out, object, log}) fs::remove(file);
+  if (assembly) *assembly = text;
   return wrong;
 }
 
@@ -129,6 +130,60 @@ TEST_P(EveryAmdTarget, CompilesTheSampleByClang) {
   if (only) return;
   EXPECT_GE(compiled, 4 * refused);
   EXPECT_LE(6 * spilled, compiled);
+}
+
+tl::Program staged_product() {
+  tl::Builder b("staged_product");
+  const int n = 1024;
+  auto x = b.input("x", tl::f16, {n, n}), w = b.input("w", tl::f16, {n, n}), y = b.output("y", tl::f32, {n, n});
+  b.grid({n / 128, n / 128}, [&](tl::Index column, tl::Index row) {
+    auto a = b.shared(tl::f16, {128, 32}), c = b.shared(tl::f16, {32, 128});
+    auto acc = b.fragment(tl::f32, {128, 128});
+    b.clear(acc);
+    b.pipelined(n / 32, tl::stages(2), [&](tl::Index k) {
+      b.copy(x(row * 128, k * 32), a);
+      b.copy(w(k * 32, column * 128), c);
+      b.gemm(a, c, acc);
+    });
+    b.copy(acc, y(row * 128, column * 128));
+  });
+  return b.finish();
+}
+
+// Per trip of 32 along K: two waves of 64 lanes, each 64x128, or eight of 32 lanes, each 32x64.
+TEST(Clang, AProductReadsSharedMemoryWideAndKeepsLoadsInFlightOnCdna) {
+  for (const char* tool : {kClang, kDisassembler})
+    if (!fs::exists(tool)) GTEST_SKIP() << "no " << tool << " on this machine";
+  auto context = test_context();
+  ASSERT_TRUE(context) << context.error().text();
+  const tl::Program program = staged_product();
+  for (const char* target : {"gfx90a", "gfx942", "gfx1100", "gfx1201"}) {
+    tilert_kernel_options options{};
+    options.struct_size = sizeof options;
+    options.target = target;
+    tilert_kernel* kernel = nullptr;
+    ASSERT_EQ(tilert_kernel_create(context->get(), program.get(), &options, &kernel, nullptr), TILERT_OK) << target;
+    tilert_variant* raw = nullptr;
+    ASSERT_EQ(tilert_kernel_variant(kernel, 0, &raw), TILERT_OK);
+    std::string assembly;
+    EXPECT_EQ(fault(tl::Variant(raw).text().value(), target, &assembly), "") << target;
+    tilert_kernel_release(kernel);
+    EXPECT_EQ(total(assembly, R"(\.private_segment_fixed_size)"), 0) << target;
+    const std::regex product("v_mfma_f32_32x32x8|v_wmma_f32_16x16x16");
+    const std::sregex_iterator first(assembly.begin(), assembly.end(), product), end;
+    ASSERT_NE(first, end) << target;
+    const auto products = std::distance(first, end);
+    const bool cdna = std::string(target).starts_with("gfx9");
+    EXPECT_EQ(products, cdna ? 32 : 16) << target;
+    const auto last = std::next(first, products - 1);
+    const std::string before = assembly.substr(0, static_cast<size_t>(first->position()));
+    const size_t load = before.rfind("global_load");
+    ASSERT_NE(load, before.npos) << target;
+    const std::string between = assembly.substr(load, static_cast<size_t>(last->position()) - load);
+    // On RDNA the barrier in front of the products waits for them (docs/amd.md).
+    if (cdna) EXPECT_EQ(between.find("vmcnt"), between.npos) << target << ": waits for loads before its products are issued";
+    EXPECT_NE(between.find(cdna ? "ds_read_b128" : "ds_load_b128"), between.npos) << target;
+  }
 }
 
 std::vector<HipPart> hip_parts() {

@@ -6,6 +6,21 @@ TL_DEV int tl_lane() { return tlemu_lane(); }
 //@ tl_schedule_fence
 TL_DEV void tl_schedule_fence() {}
 
+//@ tl_keep
+template <int N, class T>
+TL_DEV void tl_keep(T (&)[N]) {}
+
+//@ tl_load_words
+template <int N, class T>
+TL_DEV void tl_load_words(tl_u32 (&r)[N], const T* src, int line = __builtin_LINE()) {
+  static_assert(N % 4 == 0, "tl_load_words: pieces of 16 bytes");
+  for (int i = 0; i < N; i += 4) {
+    const char* const at = reinterpret_cast<const char*>(src) + 4 * i;
+    tlemu_vector(at, 16, line);
+    memcpy(r + i, at, 16);
+  }
+}
+
 //@ tl_shuffle_lane
 template <class T>
 TL_DEV void tl_shuffle_lane(T (&dst)[1], T (&src)[1], int lane, int line = __builtin_LINE()) {

@@ -31,11 +31,11 @@ bool is_special(std::string_view word) {
   return kWords.count(word) || (word.substr(0, 2) == "__" && word != "__CUDA_ARCH__");
 }
 
-// Name of each part, and whether it holds more than C++.
+// Name of each part of device/cuda, and whether it holds more than C++.
 std::map<std::string, bool> parts() {
   std::map<std::string, bool> out;
   for (const auto& file : device_files::kFiles)
-    for (size_t at = file.text.find("//@ "); at != file.text.npos;) {
+    for (size_t at = file.name.ends_with(".cuh") ? file.text.find("//@ ") : file.text.npos; at != file.text.npos;) {
       const size_t line_end = file.text.find('\n', at), next = file.text.find("//@ ", line_end);
       std::string name;
       for_each_word(file.text.substr(at + 4, line_end - at - 4), [&](std::string_view word) {
