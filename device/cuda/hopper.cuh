@@ -140,6 +140,29 @@ TL_DEV void tl_cluster_barrier() {
   asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
 }
 
+//@ tl_cluster_arrive
+// The barrier in halves: arrives, once its block's mbarriers are initialized and that is fenced, and goes on.
+TL_DEV void tl_cluster_arrive() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
+
+//@ tl_cluster_wait
+TL_DEV void tl_cluster_wait() { asm volatile("barrier.cluster.wait.aligned;" ::: "memory"); }
+
+//@ tl_send_part
+// N registers of each of so many threads to block `rank` of the cluster: four of a thread at once, the threads' side by side, then the
+// next four. `dst`: the thread's first place. Completes, byte for byte, on the barrier there.
+template <int Threads, int N, class T>
+TL_DEV void tl_send_part(const T (&src)[N], T* dst, tl_u64* bar, int rank) {
+  static_assert(sizeof(T) == 4 && N % 4 == 0, "tl_send_part: fours of registers");
+  tl_u32 to, on;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(to) : "r"(tl_address(dst)), "r"(rank));
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(on) : "r"(tl_address(bar)), "r"(rank));
+#pragma unroll
+  for (int i = 0; i < N; i += 4)
+    asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];"
+                 ::"r"(to + i * 4 * Threads), "r"(tl_bits<tl_u32>(src[i])), "r"(tl_bits<tl_u32>(src[i + 1])), "r"(tl_bits<tl_u32>(src[i + 2])),
+                   "r"(tl_bits<tl_u32>(src[i + 3])), "r"(on) : "memory");
+}
+
 //@ tl_mbarrier_arrive_cluster
 // On the barrier at the same place of another block of the cluster.
 TL_DEV void tl_mbarrier_arrive_cluster(tl_u64* bar, int rank) {

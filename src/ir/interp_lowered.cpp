@@ -67,6 +67,7 @@ bool Machine::step(const Operation& op, const ir::Call& n, const Lanes& lanes) {
     case Primitive::mbarrier_expect:
     case Primitive::mbarrier_arrive:
     case Primitive::mbarrier_free_cluster:
+    case Primitive::cluster_arrive:
     case Primitive::wgmma_fence:
     case Primitive::wgmma_hold:
     case Primitive::wgmma_hold_words:

@@ -1,6 +1,7 @@
-// Lowering of a kernel whose warps have roles (roles.h), as a class in six files: hopper_kernel.cpp has the frame and the
+// Lowering of a kernel whose warps have roles (roles.h), as a class in seven files: hopper_kernel.cpp has the frame and the
 // producer, hopper_copy.cpp the copies that its threads make, hopper_product.cpp the products, hopper_work.cpp what is done to their
-// elements in each trip, hopper_trip.cpp trips whose products wait for other work too, hopper_store.cpp the results' way out.
+// elements in each trip, hopper_trip.cpp trips whose products wait for other work too, hopper_meet.cpp how the parts of a split
+// loop's sums meet, hopper_store.cpp the results' way out.
 #pragma once
 
 #include <functional>
@@ -145,6 +146,18 @@ class RoleLowering {
   // Waits for the products under way; then their registers may be used.
   void settle();
 
+  // ---- parts of sums that meet in the last block of a cluster (hopper_meet.cpp) ----
+  bool meets() const { return !low_.plan().meeting.sums.empty(); }
+  void declare_meeting();
+  void initialize_meeting();
+  void enter_meeting();
+  void meet();
+  void leave_meeting();
+  void hand_on(ir::Expr parity);
+  void add_up(ir::Expr parity);
+  void add_parts(ir::BufferId sum, ir::BufferId parts);
+  int64_t part_elements(ir::BufferId sum);
+
   // ---- stores (hopper_store.cpp) ----
   bool lies_as_sums(ir::BufferId fragment) const;
   bool is_staged(const ir::Stmt& s) const;          // leaves through shared memory and the copy engine
@@ -164,12 +177,15 @@ class RoleLowering {
   const ir::Kernel& kernel_;
   const ir::Block& body_;  // of a tile
   const ir::Stmt* tiles_;  // the loop over them; null: one
+  const int sharing_;      // blocks of a cluster that share copies
   RingPlace place_{};  // of the consumers
   std::unordered_set<ir::VarId> late_;
   std::unordered_map<ir::BufferId, const ir::Stmt*> from_zero_;
   bool staging_is_free_ = false;
   std::vector<ir::BufferId> sums_under_way_, operands_under_way_;  // fragments; packed registers
   ir::BufferId full_ = ir::kNoBuffer, empty_ = ir::kNoBuffer;
+  std::vector<ir::BufferId> parts_;  // of each sum that meets: those of the other blocks
+  ir::BufferId come_ = ir::kNoBuffer, taken_ = ir::kNoBuffer, meeting_parity_ = ir::kNoBuffer;
   ir::BufferId landed_ = ir::kNoBuffer, pending_ = ir::kNoBuffer;  // the producer's: the next slot to tell of, how many are to tell of
 };
 

@@ -18,7 +18,7 @@ using namespace ir;
 
 RoleLowering::RoleLowering(Lower& low, const Kernel& kernel)
     : low_(low), arena_(low.arena()), roles_(low.plan().roles), kernel_(kernel), body_(tile_body(kernel, low.plan())),
-      tiles_(tile_loop(kernel, low.plan())) {}
+      tiles_(tile_loop(kernel, low.plan())), sharing_(low.plan().meeting.sums.empty() ? kernel.cluster : 1) {}
 
 Status RoleLowering::run() {
   declare_tiles();
@@ -32,7 +32,7 @@ Status RoleLowering::run() {
   Block consumer = low_.collect([&] { second = consume(); });
   low_.emit(If{arith::le(arena_, low_.index(consumers), thread), std::move(producer), std::move(consumer)});
   // Shared memory must outlive what other blocks of the cluster write to it: copies' parts, and arrivals.
-  if (kernel_.cluster > 1) low_.call(Primitive::cluster_barrier, {});
+  if (sharing_ > 1) low_.call(Primitive::cluster_barrier, {});
   TILERT_TRY(std::move(first));
   return second;
 }
@@ -76,6 +76,7 @@ void RoleLowering::declare_tiles() {
   declare(loop().body);
   full_ = low_.scratch(DType::uint64, roles_.stages, "full");
   empty_ = low_.scratch(DType::uint64, roles_.stages, "empty");
+  if (meets()) declare_meeting();
 }
 
 void RoleLowering::initialize_barriers() {
@@ -83,12 +84,14 @@ void RoleLowering::initialize_barriers() {
     low_.when(arith::eq(arena_, low_.program().var(roles_.thread), 0), [&] {
       low_.unrolled(roles_.stages, [&](Expr i) {
         low_.call(Primitive::mbarrier_init, {barrier_arg(full_, i), value_arg(low_.index(producer_arrivals()))});
-        low_.call(Primitive::mbarrier_init, {barrier_arg(empty_, i), value_arg(low_.index(kernel_.cluster * roles_.consumers * (roles_.works ? 4 : 1)))});
+        low_.call(Primitive::mbarrier_init, {barrier_arg(empty_, i), value_arg(low_.index(sharing_ * roles_.consumers * (roles_.works ? 4 : 1)))});
       });
-      if (!roles_.loads.empty()) low_.call(Primitive::mbarrier_init_fence, {});  // of engines and of other blocks alone
+      if (meets()) initialize_meeting();
+      if (!roles_.loads.empty() || meets()) low_.call(Primitive::mbarrier_init_fence, {});  // of engines and of other blocks alone
     });
   });
-  low_.call(kernel_.cluster > 1 ? Primitive::cluster_barrier : Primitive::barrier, {});
+  if (meets()) low_.call(Primitive::cluster_arrive, {});
+  low_.call(sharing_ > 1 ? Primitive::cluster_barrier : Primitive::barrier, {});
 }
 
 RingPlace RoleLowering::enter_ring(int64_t parity) {
@@ -241,7 +244,9 @@ Status RoleLowering::consume() {
   if (tiles_) late_ = lets_after_loop();
   from_zero_ = sums_from_zero();
   if (takes_turns()) low_.when(arith::eq(arena_, warpgroup(), 1), [&] { meet_turn(Primitive::named_barrier_arrive, low_.index(0)); });
+  if (meets()) enter_meeting();
   TILERT_TRY(over_tiles(late_, [&] { return consume_tile(); }));
+  if (meets()) leave_meeting();
   if (takes_turns()) low_.when(arith::eq(arena_, warpgroup(), 0), [&] { meet_turn(Primitive::named_barrier, low_.index(0)); });  // the last one
   if (!roles_.stores.empty())  // shared memory must outlive the copies that read it
     low_.when(leads_warpgroup(), [&] { low_.call(Primitive::tma_store_wait_read, {text_arg("0")}); });
@@ -318,6 +323,7 @@ Status RoleLowering::consume_tile() {
     } else if (std::any_of(from_zero_.begin(), from_zero_.end(), [&](const auto& sum) { return sum.second == s.get(); })) {
       continue;
     } else {
+      if (meets() && guard_branch(*s, low_.plan())) meet();
       TILERT_TRY(around_loop(s));
     }
   }
@@ -325,6 +331,7 @@ Status RoleLowering::consume_tile() {
 }
 
 Status RoleLowering::around_loop(const StmtPtr& s) {
+  if (low_.plan().meeting.through_memory.count(s->ordinal)) return {};
   if (is_staged(*s)) return store(*s, std::get<Copy>(s->node));
   if (is_stored_by_rows(*s)) return store_rows(*s, std::get<Copy>(s->node));
   const If* inside = guard_branch(*s, low_.plan());

@@ -44,9 +44,9 @@ void RoleLowering::release(BufferId before) {
 // thread for each of them.
 void RoleLowering::give_back(Expr slot, Expr condition, int64_t threads) {
   const Expr own = arith::mod(arena_, low_.thread(), threads);
-  const Expr speaks = kernel_.cluster > 1 ? arith::lt(arena_, own, low_.index(kernel_.cluster)) : arith::eq(arena_, own, 0);
+  const Expr speaks = sharing_ > 1 ? arith::lt(arena_, own, low_.index(sharing_)) : arith::eq(arena_, own, 0);
   low_.when(condition ? arith::logical_and(arena_, condition, speaks) : speaks, [&] {
-    if (kernel_.cluster > 1) low_.call(Primitive::mbarrier_free_cluster, {barrier_arg(empty_, slot), value_arg(own)});
+    if (sharing_ > 1) low_.call(Primitive::mbarrier_free_cluster, {barrier_arg(empty_, slot), value_arg(own)});
     else low_.call(Primitive::mbarrier_arrive, {barrier_arg(empty_, slot)});
   });
 }

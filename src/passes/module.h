@@ -137,6 +137,13 @@ struct SchedulePlan {
   ir::BufferId header = ir::kNoBuffer, list = ir::kNoBuffer;  // of the workspace
 };
 
+// Sums that the blocks of a cluster each have a part of, and their last block all of (passes/split_k.h, hopper_meet.cpp).
+struct MeetingPlan {
+  std::vector<ir::BufferId> sums;      // none: the kernel has none
+  std::set<uint32_t> through_memory;   // ordinals of statements that say what it means, instead of which it is done
+  std::string reason;                  // why there is none, where the loop's trips are dealt to blocks
+};
+
 struct KernelPlan {
   int threads = 128;
   bool fixed_order = false;                 // ir::Kernel's
@@ -155,10 +162,12 @@ struct KernelPlan {
   SchedulePlan schedule;
   int64_t parts = 1;                        // to which the trips of its loop are dealt
   std::string not_split;                    // why to no more, where that was asked for
+  MeetingPlan meeting;                      // of the parts
   std::string not_dependent;                // why it does not wait for the grids before it, where it was asked to
   int64_t raster = 0;                       // width of the groups in which blocks or tiles come; 0: none
   std::string not_clustered;                // why blocks share no copies, where they were asked to
-  uint32_t guard = 0;                       // ordinal of the branch that blocks of a cluster beyond the grid do not take; 0: none
+  uint32_t guard = 0;                       // ordinal of the branch that some blocks of a cluster do not take: those beyond the grid,
+                                            // or that handed on their part of a sum; 0: none
   int64_t shared_bytes = 0;
   bool rows_over_warps = false;             // a reduction's parts meet in shared memory
   int min_blocks = 1;                       // on a multiprocessor: bounds the registers of a thread

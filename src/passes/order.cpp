@@ -90,17 +90,35 @@ bool give_up_roles(Module& module, const PassContext& context) {
   return any;
 }
 
-// Clusters are made before it is known which copies a kernel with roles makes: blocks that share none stay by themselves.
-Result<Module> run_clustered(const Module& module, const PassContext& context, std::string_view stop_after) {
-  Result<Module> done = run_once(module, context, stop_after);
-  if (!done) return done;
-  Module before = module;
-  before.plans.resize(done->plans.size());
+// The same of parts of sums that meet in the shared memory of a cluster.
+bool give_up_meetings(Module& module, const PassContext& context) {
+  const Result<Module> planned = run_once(module, context, "plan_roles");
+  if (!planned) return false;
+  module.plans.resize(planned->plans.size());
   bool any = false;
-  for (size_t k = 0; k < module.program.kernels.size(); ++k)
-    if (done->program.kernels[k].cluster > 1 && !done->plans[k].not_clustered.empty())
-      any = true, before.plans[k].not_clustered = done->plans[k].not_clustered;
-  return any ? run_once(std::move(before), context, stop_after) : std::move(done);
+  for (size_t k = 0; k < planned->plans.size(); ++k)
+    if (planned->plans[k].roles.on && !planned->plans[k].meeting.sums.empty())
+      any = true, module.plans[k].meeting.reason = "what the rest of the kernel keeps in shared memory leaves no room for them";
+  return any;
+}
+
+// Clusters are made before it is known which copies a kernel with roles makes: blocks that share none stay by themselves, and parts
+// of sums that do not meet in one meet in the workspace.
+Result<Module> run_clustered(const Module& module, const PassContext& context, std::string_view stop_after) {
+  Module before = module;
+  for (;;) {
+    Result<Module> done = run_once(before, context, stop_after);
+    if (!done) return done;
+    before.plans.resize(done->plans.size());
+    bool any = false;
+    for (size_t k = 0; k < module.program.kernels.size(); ++k) {
+      const KernelPlan& plan = done->plans[k];
+      if (done->program.kernels[k].cluster == 1 || (plan.not_clustered.empty() && plan.meeting.reason.empty())) continue;
+      if (!plan.meeting.sums.empty()) any |= !plan.meeting.reason.empty(), before.plans[k].meeting.reason = plan.meeting.reason;
+      else if (!plan.not_clustered.empty()) any = true, before.plans[k].not_clustered = plan.not_clustered;
+    }
+    if (!any) return done;
+  }
 }
 
 }  // namespace
@@ -108,7 +126,12 @@ Result<Module> run_clustered(const Module& module, const PassContext& context, s
 // Roles are planned before it is known what conversions take: a kernel that does not fit with them is made without.
 Result<Module> run_gpu_passes(Module module, const PassContext& context, std::string_view stop_after) {
   Result<Module> done = run_clustered(module, context, stop_after);
-  if (done || !is_refusal(done.error()) || !give_up_roles(module, context)) return done;
+  if (done || !is_refusal(done.error())) return done;
+  if (give_up_meetings(module, context)) {
+    Result<Module> apart = run_clustered(module, context, stop_after);
+    if (apart || !is_refusal(apart.error())) return apart;
+  }
+  if (!give_up_roles(module, context)) return done;
   Result<Module> plain = run_clustered(module, context, stop_after);
   return plain ? std::move(plain) : std::move(done);
 }

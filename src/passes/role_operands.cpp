@@ -101,7 +101,12 @@ std::string RolePlanner::take_product(const Stmt& s, const Gemm& g) {
   const AtomCounts counts = atom_counts(*plan.atom, plan.m, plan.n, plan.k, WarpGrid{consumers, 1, 1});
   if (g.sparse()) plan_.roles.plain_tiles.insert(g.metadata.buffer), reads_places_ = true;
   gemms_[s.ordinal] = plan;
-  if (products_of_.insert(g.c.buffer).second) accumulators_ += counts.m * counts.n * counts.atom_n / 2;
+  if (products_of_.insert(g.c.buffer).second) {
+    const int64_t registers = counts.m * counts.n * counts.atom_n / 2;
+    const auto& meeting = plan_.meeting.sums;
+    accumulators_ += registers;
+    if (std::count(meeting.begin(), meeting.end(), g.c.buffer)) meeting_bytes_ += 4 * registers * 128 * consumers;
+  }
   return {};
 }
 
@@ -164,7 +169,7 @@ SharedLoad RolePlanner::share_of(const Stmt& s, const Copy& copy, int64_t width)
   const int64_t size = dtype_bytes(program_.buffer(copy.dst.buffer).dtype);
   SharedLoad share{rows, columns};
   const auto& at = copy.src.offsets;
-  if (blocks == 1 || std::any_of(at.begin(), at.end(), [&](Expr e) { return depends_on(e, differing_); })) return share;
+  if (blocks == 1 || !plan_.meeting.sums.empty() || std::any_of(at.begin(), at.end(), [&](Expr e) { return depends_on(e, differing_); })) return share;
   const int64_t whole = width == 0 ? kEngineBytes / std::gcd(kEngineBytes, columns * size) : kSwizzleRepeat;
   if (rows % (blocks * whole) == 0 && box_rows(rows / blocks) != 0) share.rows = rows / blocks;
   else if (width == 0 ? rows == 1 && columns * size % (blocks * kEngineBytes) == 0 : columns % (blocks * width) == 0) share.columns = columns / blocks;

@@ -87,6 +87,7 @@ class RolePlanner {
   };
   std::vector<StagedResult> results_;
   int64_t accumulators_ = 0;
+  int64_t meeting_bytes_ = 0;      // of a part of the sums that meet in a cluster
   std::set<ir::VarId> differing_;  // between blocks of a cluster
   bool reads_places_ = false;  // consumers read metadata of sparse products
 };

@@ -25,7 +25,8 @@ RolePlanner::RolePlanner(Module& module, const Kernel& kernel, KernelPlan& plan,
 Status RolePlanner::run() {
   plan_.roles.reason = decide();
   plan_.roles.on = plan_.roles.reason.empty();
-  if (kernel_.cluster > 1) plan_.not_clustered = why_not_clustered();
+  if (!plan_.meeting.sums.empty()) plan_.meeting.reason = plan_.roles.on ? "" : "they meet in the shared memory of a kernel with roles, and " + plan_.roles.reason;
+  else if (kernel_.cluster > 1) plan_.not_clustered = why_not_clustered();
   if (!plan_.roles.on) {
     RolePlan off;
     off.reason = plan_.roles.reason;
@@ -201,10 +202,11 @@ std::string RolePlanner::budget(const For& loop) {
     for (Expr e : program_.buffer(a->buffer).shape) bytes *= e->as_int();
     others += bytes;
   });
+  others += (kernel_.cluster - 1) * meeting_bytes_;
   const int64_t room = context_.device.shared_bytes - others - 2048, wanted = loop.stages > 0 ? std::max(loop.stages, 2) : 4;
   const int64_t staging = stage_results(room, slot);
   plan_.roles.stages = static_cast<int>(std::min(wanted, (room - staging) / slot));
-  if (plan_.roles.stages < 2) return "two slots of its tiles do not fit in shared memory";
+  if (plan_.roles.stages < 2) return meeting_bytes_ > 0 ? "two slots of its tiles do not fit there beside them" : "two slots of its tiles do not fit in shared memory";
   // Of 65536 registers each warpgroup starts with an equal part; what the producer gives up goes to the consumers.
   // One whose threads copy keeps what it starts with, or as much as the sums leave.
   const bool copies = !plan_.roles.by_threads.empty();

@@ -8,6 +8,7 @@
 
 #include "arith/build.h"
 #include "ir/visit.h"
+#include "passes/cluster.h"
 #include "passes/hints.h"
 #include "passes/region.h"
 
@@ -20,11 +21,11 @@ class SplitK {
  public:
   SplitK(Module& module, size_t index, int64_t parts)
       : module_(module), program_(module.program), arena_(*module.program.arena), kernel_(module.program.kernels[index]), parts_(parts),
-        ordinal_(next_ordinal(module.program)) {}
+        plan_(module.plans[index]), ordinal_(next_ordinal(module.program)) {}
 
   // Empty, or why the kernel cannot be split.
   std::string why_not() {
-    if (kernel_.grid.size() > 2) return "its grid has three dims: none is left for the parts";
+    if (!meets() && kernel_.grid.size() > 2) return "its grid has three dims: none is left for the parts";
     if (kernel_.tile_count != kNoBuffer) return "the number of its tiles is read from memory";
     if (const std::string reason = find_pipelined(kernel_.body, &at_); !reason.empty()) return reason;
     if (loop().step != 1) return "its pipelined loop does not count up by 1";
@@ -34,11 +35,19 @@ class SplitK {
     return find_sums();
   }
 
+  // Empty, or why the parts meet in the workspace.
+  std::string why_not_in_cluster(const Target& target) const {
+    if (parts_ > kMostInCluster) return fmt::format("more than {} blocks make no cluster that every chip starts", kMostInCluster);
+    if (!target.has(Feature::cluster) || !target.has(Feature::wgmma)) return "they meet in the shared memory of kernels with roles, which " + target.text + " does not have";
+    if (kernel_.cluster > 1) return "its blocks share copies in clusters of their own";
+    return kernel_.cost ? "a plan deals its tiles out one by one" : "";
+  }
+
   // The counters stand in every variant's workspace: their size is the same, and they take turns in it.
   BufferId counters() { return program_.add_workspace("arrivals", DType::uint32, {arena_.index(kMostSplitTiles)}, true); }
 
   void run(BufferId counters) {
-    const VarId part_var = program_.add_var(VarKind::block_index, DType::index, "part");
+    const VarId part_var = program_.add_var(VarKind::block_index, DType::index, meets() ? "rank" : "part");
     part_ = program_.var(part_var);
     module_.facts.define(part_, arith::Range::between(0, parts_ - 1));
     tiles_ = arena_.index(kernel_.cluster), number_ = arena_.index(0);
@@ -47,7 +56,7 @@ class SplitK {
       tiles_ = arith::mul(arena_, tiles_, kernel_.grid[d]);
     }
     if (kernel_.cluster > 1) number_ = arith::add(arena_, arith::mul(arena_, number_, kernel_.cluster), program_.var(kernel_.rank));
-    few_ = module_.facts.range(tiles_).high <= kMostSplitTiles ? nullptr : arith::le(arena_, tiles_, kMostSplitTiles);
+    few_ = meets() || module_.facts.range(tiles_).high <= kMostSplitTiles ? nullptr : arith::le(arena_, tiles_, kMostSplitTiles);
     Block rest(kernel_.body.begin() + static_cast<std::ptrdiff_t>(at_) + 1, kernel_.body.end());
     Block out(kernel_.body.begin(), kernel_.body.begin() + static_cast<std::ptrdiff_t>(at_));
     out.push_back(own_trips());
@@ -55,13 +64,19 @@ class SplitK {
     for (const StmtPtr& s : rest)
       if (std::holds_alternative<Alloc>(s->node)) out.push_back(s);
     std::erase_if(rest, [](const StmtPtr& s) { return std::holds_alternative<Alloc>(s->node); });
-    meet(counters, out, std::move(rest));
+    if (meets()) meet_in_cluster(out, std::move(rest));
+    else meet(counters, out, std::move(rest));
     kernel_.body = std::move(out);
+    if (meets()) {
+      kernel_.cluster = static_cast<int>(parts_), kernel_.rank = part_var;
+      return;
+    }
     kernel_.grid.push_back(arena_.index(parts_));
     kernel_.block_vars.push_back(part_var);
   }
 
  private:
+  bool meets() const { return plan_.meeting.reason.empty(); }
   const For& loop() const { return std::get<For>(kernel_.body[at_]->node); }
 
   // What every part would do again must be seen by nobody.
@@ -193,13 +208,34 @@ class SplitK {
     return make(std::move(c));
   }
 
-  void meet(BufferId counters, Block& out, Block rest) {
+  std::vector<BufferId> part_buffers() {
     std::vector<BufferId> parts;
     for (BufferId sum : sums_) {
       std::vector<Expr> shape{few_ ? arith::min(arena_, tiles_, kMostSplitTiles) : tiles_, arena_.index(parts_)};
       for (Expr e : program_.buffer(sum).shape) shape.push_back(e);
       parts.push_back(program_.add_workspace("parts", program_.buffer(sum).dtype, std::move(shape), false));
     }
+    return parts;
+  }
+
+  // What it means, where blocks come in the order of their ranks: a kernel with roles hands the parts on instead.
+  void meet_in_cluster(Block& out, Block rest) {
+    const std::vector<BufferId> parts = part_buffers();
+    Block add_up;
+    for (size_t i = 0; i < sums_.size(); ++i) {
+      out.push_back(copy(whole_region(program_, sums_[i]), part_of(parts[i], sums_[i], part_)));
+      plan_.meeting.through_memory.insert(out.back()->ordinal);
+      sum_up(parts[i], sums_[i], add_up);
+    }
+    for (const StmtPtr& s : add_up) plan_.meeting.through_memory.insert(s->ordinal);
+    plan_.meeting.sums = sums_;
+    add_up.insert(add_up.end(), rest.begin(), rest.end());
+    plan_.guard = ordinal_;
+    out.push_back(make(If{arith::eq(arena_, part_, parts_ - 1), std::move(add_up), {}}));
+  }
+
+  void meet(BufferId counters, Block& out, Block rest) {
+    const std::vector<BufferId> parts = part_buffers();
     Block arrive, add_up;
     for (size_t i = 0; i < sums_.size(); ++i) arrive.push_back(copy(whole_region(program_, sums_[i]), part_of(parts[i], sums_[i], part_)));
     const VarId old = program_.add_var(VarKind::let, DType::uint32, "arrived");
@@ -259,6 +295,7 @@ class SplitK {
   Arena& arena_;
   Kernel& kernel_;
   const int64_t parts_;
+  KernelPlan& plan_;
   uint32_t ordinal_;
   size_t at_ = 0;  // of the loop
   std::vector<BufferId> sums_;
@@ -268,16 +305,18 @@ class SplitK {
 
 }  // namespace
 
-Result<Module> split_k(Module module, const PassContext&) {
+Result<Module> split_k(Module module, const PassContext& context) {
   for (size_t k = 0; k < module.program.kernels.size(); ++k) {
     const int64_t parts = hint_of(module.program.kernels[k], HintKind::split_k);
     if (parts < 2 || module.program.kernels[k].source) continue;
     SplitK splitter(module, k, parts);
+    KernelPlan& plan = module.plans[k];
     const BufferId counters = splitter.counters();
-    module.plans[k].not_split = splitter.why_not();
-    if (!module.plans[k].not_split.empty()) continue;
+    if (plan.meeting.reason.empty()) plan.meeting.reason = splitter.why_not_in_cluster(context.target);
+    plan.not_split = splitter.why_not();
+    if (!plan.not_split.empty()) continue;
     splitter.run(counters);
-    module.plans[k].parts = parts;
+    plan.parts = parts;
   }
   return module;
 }

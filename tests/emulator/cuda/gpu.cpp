@@ -1,6 +1,8 @@
 // A cluster's engines from its start to its end.
 #include "emulator/cuda/gpu.h"
 
+#include <algorithm>
+
 #include "emulator/cuda/matrix.h"
 #include "emulator/cuda/products.h"
 
@@ -13,9 +15,11 @@ void Gpu::begin_cluster() {
   copies.assign(threads().size(), {});
   stores.assign(threads().size(), {});
   loads.clear();
+  sends.clear();
   mbarriers.clear();
   register_waiters.threads.clear();
   cluster_groups.assign(clusters(), Group());
+  cluster_barriers.assign(clusters(), SplitBarrier());
   grid_group = Group();
   word_waits.clear();
   barrier_clocks.assign(blocks().size() * kBarriers, Clock());
@@ -28,7 +32,7 @@ void Gpu::begin_cluster() {
 
 // Nobody can go on. Words are seen late; a copy lands when somebody waits for its barrier; at random, any of those.
 bool Gpu::land() {
-  if (wake_words() || land_arrival()) return true;
+  if (wake_words() || land_arrival() || land_sends(true)) return true;
   std::vector<size_t> wanted;
   for (size_t i = 0; i < loads.size(); ++i)
     for (Block& block : blocks()) {
@@ -40,11 +44,30 @@ bool Gpu::land() {
     }
   // Nobody waits for any of them: a barrier that gathers several may be filled by one that nobody waits for here.
   if (wanted.empty() && !loads.empty()) wanted.push_back(0);
-  if (wanted.empty()) return false;
+  if (wanted.empty()) return land_sends(false);
   const size_t chosen = wanted[schedule().order == Order::random ? random()() % wanted.size() : schedule().backward ? wanted.size() - 1 : 0];
   const TensorLoad load = loads[chosen];
   loads.erase(loads.begin() + static_cast<int64_t>(chosen));
   land_load(load);
+  return true;
+}
+
+// All that are under way to one barrier, since its phase ends with the last: in the order of issue, backward or at random.
+bool Gpu::land_sends(bool waited_for) {
+  const auto first = std::find_if(sends.begin(), sends.end(), [&](const PartSend& send) {
+    const auto found = mbarriers.find(static_cast<uint64_t>(send.to->rank) << 32 | send.bar);
+    return !waited_for || (found != mbarriers.end() && !found->second.waiting.threads.empty());
+  });
+  if (first == sends.end()) return false;
+  const Block* const to = first->to;
+  const uint32_t bar = first->bar;
+  const auto others = std::stable_partition(sends.begin(), sends.end(), [&](const PartSend& send) { return send.to == to && send.bar == bar; });
+  std::vector<PartSend> landing(sends.begin(), others);
+  sends.erase(sends.begin(), others);
+  if (schedule().order == Order::random) std::shuffle(landing.begin(), landing.end(), random());
+  else if (schedule().backward) std::reverse(landing.begin(), landing.end());
+  for (const PartSend& send : landing)
+    if (!failed()) land_send(send);
   return true;
 }
 
@@ -99,6 +122,8 @@ void Gpu::finish_cluster() {
     const Thread& thread = threads()[loads.front().thread];
     return record(Fault::protocol, &thread, "the block ends while a tensor copy of " + place(loads.front().line) + " is under way: nobody waits for it");
   }
+  if (!sends.empty())
+    return record(Fault::protocol, &threads()[sends.front().thread], "the block ends while a part of " + place(sends.front().line) + " is under way to another: nobody waits for it");
   for (const auto& of : products)
     for (const Product& product : of->queue)
       if (product.waited != 15)

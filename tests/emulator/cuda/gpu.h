@@ -63,6 +63,23 @@ struct TensorLoad {
   Clock clock;                 // of who issued it
 };
 
+// Registers of a thread on their way to another block of its cluster.
+struct PartSend {
+  Block* to = nullptr;
+  std::vector<uint32_t> words;  // in fours, `stride` bytes apart
+  uint32_t offset = 0, stride = 0, bar = 0;
+  uint32_t thread = 0;
+  int line = 0;
+};
+
+// The cluster's barrier in halves.
+struct SplitBarrier {
+  uint32_t arrived = 0, phase = 0;
+  std::vector<uint32_t> phases;  // that each thread has arrived in and not waited for, 1 more; 0: none
+  Clock coming, come;
+  WaitList waiting;
+};
+
 struct TensorStore {
   TensorMap map;
   const uint8_t* from = nullptr;
@@ -108,12 +125,14 @@ class Gpu : public Machine {
   std::vector<ThreadCopies> copies;    // by thread
   std::vector<ThreadStores> stores;
   std::deque<TensorLoad> loads;        // issued, not landed
+  std::deque<PartSend> sends;
   std::unordered_map<uint64_t, Mbarrier> mbarriers;
   std::vector<std::unique_ptr<WarpgroupProducts>> products;  // by warpgroup of the cluster
   std::vector<WarpRoom> rooms;         // by warp
   std::vector<int> registers;          // by warp: as setmaxnreg left them; 0: as launched
   WaitList register_waiters;
   std::vector<Group> cluster_groups;   // by cluster
+  std::vector<SplitBarrier> cluster_barriers;
   Group grid_group;
   std::deque<WordWait> word_waits;
   std::vector<Clock> barrier_clocks;   // by block and named barrier: what arrived without waiting
@@ -122,6 +141,7 @@ class Gpu : public Machine {
   bool land_arrival();  // one whose mbarrier somebody waits for
   void arrive_after_copies(const Thread& thread, ThreadCopies& of);
   void land_load(const TensorLoad& load);
+  void land_send(const PartSend& send);
   void read_stores(ThreadStores& of, size_t keep);
   void write_stores(ThreadStores& of, size_t keep);
   Mbarrier& mbarrier(Block& block, uint32_t offset, const char* what);
@@ -136,6 +156,7 @@ class Gpu : public Machine {
   bool waited_for_grids();
   void land_copy(ThreadCopies& of, const PendingCopy& copy);
   bool wake_words();
+  bool land_sends(bool waited_for);
   void finish_stores(const Thread& thread);
 };
 

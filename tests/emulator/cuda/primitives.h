@@ -28,6 +28,10 @@ void tlemu_warp_sync(int line);
 uint32_t tlemu_ballot(int predicate, int line);
 int tlemu_cluster_rank(void);
 void tlemu_cluster_barrier(int line);
+void tlemu_cluster_arrive(int line);
+void tlemu_cluster_wait(int line);
+// `count` words, in fours that lie `stride` bytes apart, to block `rank` of the cluster; completes on the barrier there.
+void tlemu_send_part(const uint32_t* words, int count, void* to, int stride, void* bar, int rank, int line);
 void* tlemu_cluster_pointer(const void* p, int rank, int line);
 void* tlemu_cluster_access(const void* p, int rank, int bytes, int write, int line);  // where it is
 void tlemu_wait_for_grids(int line);
