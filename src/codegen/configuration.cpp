@@ -54,6 +54,8 @@ json hints(const KernelPlan& plan) {
 json kernel(const KernelPlan& plan, int cluster) {
   json out{{"threads", plan.threads + (plan.roles.on ? 128 : 0)}, {"shared_bytes", plan.shared_bytes}, {"min_blocks", plan.min_blocks}};
   if (cluster > 1) out["cluster"] = cluster;
+  if (plan.parts > 1) out["split"] = {{"parts", plan.parts}, {"meet_in", plan.meeting.sums.empty() ? "workspace" : "cluster"}};
+  if (plan.parts > 1 && plan.meeting.sums.empty()) out["split"]["reason"] = plan.meeting.reason;
   for (const auto& [ordinal, gemm] : plan.gemms) out["products"].push_back(product(ordinal, gemm));
   for (const auto& [ordinal, ring] : plan.rings) out["pipelines"].push_back(pipeline(ordinal, ring));
   if (plan.roles.on) out["roles"] = roles(plan.roles);

@@ -123,6 +123,13 @@ void order(std::string& out, const json& kernel) {
   out += "  " + text + "\n";
 }
 
+void split(std::string& out, const json& kernel) {
+  const auto found = kernel.find("split");
+  if (found == kernel.end()) return;
+  out += fmt::format("  {} blocks to a tile, each a part of the trips; the parts meet in ", plain((*found)["parts"]));
+  out += found->contains("reason") ? fmt::format("the workspace: {}\n", plain((*found)["reason"])) : "the shared memory of a cluster\n";
+}
+
 void roles(std::string& out, const json& kernel) {
   if (const auto no = kernel.find("no_roles"); no != kernel.end()) out += fmt::format("  no roles: {}\n", plain(*no));
   const auto r = kernel.find("roles");
@@ -154,6 +161,7 @@ void kernel(std::string& out, const json& k) {
   order(out, k);
   if (k.contains("limits")) limits(out, k["limits"]);
   roles(out, k);
+  split(out, k);
   section(out, k, "hints", "hints", hint);
   section(out, k, "products", "products", product);
   section(out, k, "pipelines", "pipelines", pipeline);

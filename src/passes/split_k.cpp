@@ -8,7 +8,6 @@
 
 #include "arith/build.h"
 #include "ir/visit.h"
-#include "passes/cluster.h"
 #include "passes/hints.h"
 #include "passes/region.h"
 
@@ -37,7 +36,7 @@ class SplitK {
 
   // Empty, or why the parts meet in the workspace.
   std::string why_not_in_cluster(const Target& target) const {
-    if (parts_ > kMostInCluster) return fmt::format("more than {} blocks make no cluster that every chip starts", kMostInCluster);
+    if (parts_ > kMostMeeting) return fmt::format("clusters of more than {} blocks fill no chip", kMostMeeting);
     if (!target.has(Feature::cluster) || !target.has(Feature::wgmma)) return "they meet in the shared memory of kernels with roles, which " + target.text + " does not have";
     if (kernel_.cluster > 1) return "its blocks share copies in clusters of their own";
     return kernel_.cost ? "a plan deals its tiles out one by one" : "";

@@ -9,6 +9,7 @@ namespace tilert::tune {
 namespace {
 
 constexpr int kMostStages = 12;
+constexpr int kMostMeeting = 5;             // parts that meet in a cluster (passes/split_k.h)
 constexpr int64_t kReserve = 2048;          // shared memory of barriers and alignment (passes/roles.cpp)
 // Registers of a thread. passes/roles.cpp takes 200; compiled for sm_90a by NVRTC 13.0 with a bias and a residual, one warpgroup
 // spills from 192 on (64x256 needs 243 registers for 128 of them), two do not at 192.
@@ -104,29 +105,34 @@ struct Lister {
     const int64_t room = device.shared_bytes - staging_bytes(product, c) - kReserve;
     c.stages = static_cast<int>(std::min<int64_t>(room / slot_bytes(product, c), kMostStages));
     if (c.stages < 2) return;
-    add_rasters(c);
+    add_rasters(c, room);
     // A shallower ring lets two blocks share a multiprocessor.
     Choice pair = c;
     const int64_t half = target.shared_bytes_per_sm / 2 - 1024 - staging_bytes(product, c) - kReserve;
     pair.stages = static_cast<int>(std::min<int64_t>(half / slot_bytes(product, c), kMostStages));
-    if (pair.stages >= 2 && pair.stages < c.stages && blocks_per_multiprocessor(product, target, pair) > 1) add_rasters(pair);
+    if (pair.stages >= 2 && pair.stages < c.stages && blocks_per_multiprocessor(product, target, pair) > 1) add_rasters(pair, half);
   }
 
   int64_t extent_of(bool swapped) const { return swapped ? ceildiv(product.m, 8) * 8 : ceildiv(product.n, 8) * 8; }
 
-  // Orders of tiles, and what several blocks may share.
-  void add_rasters(Choice c) {
+  // Orders of tiles, and what several blocks may share. `room`: bytes of shared memory for the ring, and parts that meet beside it.
+  void add_rasters(Choice c, int64_t room) {
+    const int stages = c.stages;
     const int64_t columns = ceildiv(product.n, c.tile_n), rows = ceildiv(product.m, c.tile_m);
     const bool held = operands_held(product, device);
     for (const int raster : kRasters) {
       if (held ? raster != kUsualRaster : raster > 1 && (raster >= 2 * columns || rows == 1)) continue;
       c.raster = raster;
       for (const int cluster : {1, 2})
-        for (const int split : {1, 2, 3, 4, 6, 8, 16}) {
+        for (const int split : {1, 2, 3, 4, 5, 6, 8, 16}) {
           if (cluster > 1 && (!capability::cluster || rows < cluster || !shares_b(c, cluster))) continue;
           if (split > 1 && (keeps_order(product) || !capability::split_k || ceildiv(product.k, c.tile_k) < 4 * split)) continue;
           c.cluster = cluster;
           c.split_k = split;
+          c.stages = stages;
+          if (meets_in_cluster(c)) c.stages = static_cast<int>(std::min<int64_t>((room - meeting_bytes(c)) / slot_bytes(product, c), stages));
+          else if (split == 5) continue;
+          if (c.path == Path::warpgroup && c.stages < 2) continue;
           if (split > 1 && shared_bytes(product, c) > device.shared_bytes) continue;
           out.push_back(c);
         }
@@ -153,7 +159,7 @@ struct Lister {
         c.persistent = true;
         for (const int stages : {2, 3, 4}) {
           c.stages = stages;
-          if (shared_bytes(product, c) <= device.shared_bytes) add_rasters(c);
+          if (shared_bytes(product, c) <= device.shared_bytes) add_rasters(c, device.shared_bytes);
         }
       }
   }
@@ -216,6 +222,14 @@ int64_t staging_bytes(const Product& product, const Choice& choice) {
   return int64_t{choice.tile_m} * choice.tile_n * dtype_bytes(product.c);
 }
 
+bool meets_in_cluster(const Choice& choice) {
+  return capability::split_in_cluster && choice.path == Path::warpgroup && choice.cluster == 1 && choice.split_k > 1 && choice.split_k <= kMostMeeting;
+}
+
+int64_t meeting_bytes(const Choice& choice) {
+  return meets_in_cluster(choice) ? int64_t{4} * (choice.split_k - 1) * choice.tile_m * choice.tile_n : 0;
+}
+
 int64_t slot_bytes(const Product& product, const Choice& choice) {
   return choice.tile_k * (int64_t{choice.tile_m} * dtype_bytes(product.a) + int64_t{choice.tile_n} * dtype_bytes(product.b));
 }
@@ -224,7 +238,7 @@ int64_t shared_bytes(const Product& product, const Choice& choice) {
   if (choice.path == Path::vector) return 0;
   // A split product's threads learn from one word whether their block's part was the last.
   const int64_t reserve = choice.path == Path::warpgroup ? kReserve : choice.split_k > 1 ? 4 : 0;
-  return choice.stages * slot_bytes(product, choice) + staging_bytes(product, choice) + reserve;
+  return choice.stages * slot_bytes(product, choice) + staging_bytes(product, choice) + meeting_bytes(choice) + reserve;
 }
 
 int64_t accumulators(const Choice& choice) {

@@ -28,7 +28,7 @@ class Model {
     tiles_ = columns_ * rows_ * c_.split_k;
     steps_ = static_cast<double>(ceildiv(ceildiv(p_.k, c_.tile_k), c_.split_k));
     blocks_ = blocks_per_multiprocessor(p_, target_, c_);
-    const int64_t sms = std::max<int64_t>(device_.sms, 1);
+    const int64_t sms = usable_multiprocessors();
     busy_ = std::min<int64_t>(tiles_, sms);
     together_ = std::min<int64_t>(blocks_, std::max<int64_t>(1, ceildiv(tiles_, sms)));
     rounds_ = static_cast<double>(ceildiv(tiles_, sms * together_));
@@ -53,6 +53,15 @@ class Model {
   }
 
  private:
+  // A cluster's blocks are of one group of multiprocessors, which those of some sizes do not fill.
+  int64_t usable_multiprocessors() const {
+    constexpr int64_t kGroup = 16;
+    const int64_t sms = std::max<int64_t>(device_.sms, 1), parts = c_.split_k;
+    if (!meets_in_cluster(c_)) return sms;
+    const int64_t groups = sms / kGroup, in_groups = groups * (kGroup / parts), in_rest = (sms - groups * kGroup) / parts;
+    return std::max<int64_t>(in_groups + (groups == 0 || parts == 2 ? in_rest : 0), 1) * parts;
+  }
+
   double bytes_a() const { return dtype_bits(p_.a) / 8.0; }
   double bytes_b() const { return dtype_bits(p_.b) / 8.0; }
   double bytes_c() const { return dtype_bits(p_.c) / 8.0; }
@@ -153,7 +162,8 @@ class Model {
     const double read = double(p_.epilogue_bytes) / (double(p_.m) * p_.n) * elements / direct_store_bytes;
     double clocks = elements * bytes_c() / rate + read + elements / c_.threads * element_clocks + leave_clocks;
     // A part goes to L2; whether it was the last is known after a fence and an atomic, and that one reads all of its tile's.
-    if (c_.split_k > 1) clocks += 2 * elements * 4 / split_bytes + split_clocks;
+    if (meets_in_cluster(c_)) clocks += (c_.split_k - 1) * elements * 4 / meeting_bytes_a_clock + meeting_clocks;
+    else if (c_.split_k > 1) clocks += 2 * elements * 4 / split_bytes + split_clocks;
     // With two blocks to a multiprocessor one multiplies while the other stores.
     return together_ > 1 ? clocks * static_cast<double>(together_) / 2 : clocks;
   }
@@ -175,13 +185,13 @@ class Model {
   }
 
   double l2_bytes() const {
-    const double parts = c_.split_k > 1 ? 2.0 * c_.split_k * double(p_.m) * p_.n * 4 : 0;
+    const double parts = c_.split_k > 1 && !meets_in_cluster(c_) ? 2.0 * c_.split_k * double(p_.m) * p_.n * 4 : 0;
     return static_cast<double>(tiles_) * steps_ * slot_from_beyond(1 - cluster_saved * (1 - 1.0 / c_.cluster)) + parts + double(p_.m) * p_.n * bytes_c() + static_cast<double>(p_.epilogue_bytes);
   }
 
   // The last part of the last tile reads those before it.
   double split_time() const {
-    if (c_.split_k == 1) return 0;
+    if (c_.split_k == 1 || meets_in_cluster(c_)) return 0;
     const double bytes = double(c_.tile_m) * c_.tile_n * 4 * c_.split_k;
     return machine_.nanoseconds(bytes / split_bytes) + epilogue_ns;
   }

@@ -78,6 +78,9 @@ bool b_k_major(const Product& product);
 bool result_staged(const Product& product, const Choice& choice);
 bool engine_stores(const Product& product, const Choice& choice);
 int64_t staging_bytes(const Product& product, const Choice& choice);
+// Whether the parts of a split product meet in the shared memory of a cluster (passes/split_k.h), and what of it they take.
+bool meets_in_cluster(const Choice& choice);
+int64_t meeting_bytes(const Choice& choice);
 int64_t slot_bytes(const Product& product, const Choice& choice);
 int64_t shared_bytes(const Product& product, const Choice& choice);  // of a block
 int64_t accumulators(const Choice& choice);                          // registers of a thread
