@@ -113,6 +113,39 @@ int cluster(int i) {
   return in_at(other + 31 - t) + 100 + in_at(other + t) + in_at(other + 31 - t);
 }
 
+// A block sends its registers to the other, which adds them to its own, twice: the second time once the first ones were read.
+const char kParts[] = R"(TL_KERNEL(32, 1) k(const int* in, int* out, tl_u32* words) {
+  int* const s = reinterpret_cast<int*>(tl_arena + 0);
+  tl_u64* const come = reinterpret_cast<tl_u64*>(tl_arena + 1024);
+  tl_u64* const taken = reinterpret_cast<tl_u64*>(tl_arena + 1032);
+  const int t = tl_thread();
+  const int rank = tl_cluster_rank();
+  if (t == 0) {
+    tl_mbarrier_init(come, 1);
+    tl_mbarrier_init(taken, 1);
+    tl_mbarrier_init_fence();
+  }
+  tl_cluster_arrive();
+  int x[8];
+  for (int r = 0; r < 8; ++r) x[r] = in[rank * 256 + r * 32 + t];
+  tl_cluster_wait();
+  for (int i = 0; i < 2; ++i) {
+    if (rank == 0) {
+      tl_mbarrier_wait(taken, 1 - i);
+      tl_send_part<32>(x, s + 4 * t, come, 1);
+    } else {
+      if (t == 0) tl_mbarrier_expect(come, 1024);
+      tl_mbarrier_wait(come, i);
+      for (int r = 0; r < 8; ++r) out[i * 256 + r * 32 + t] = s[r / 4 * 128 + 4 * t + r % 4] + x[r];
+      tl_warp_sync();
+      if (t == 0) tl_mbarrier_free_cluster(taken, 0);
+    }
+    for (int r = 0; r < 8; ++r) x[r] += 1;
+  }
+  if (rank == 0) tl_mbarrier_wait(taken, 1);
+})";
+int parts(int i) { return in_at(i % 256) + in_at(256 + i % 256) + 2 * (i / 256); }
+
 // Every block writes, all meet, every block reads what another wrote; twice, with one counter.
 const char kGrid[] = R"(TL_KERNEL(64, 1) k(const int* in, int* out, tl_u32* words) {
   const int i = tl_block_x() * 64 + tl_thread();
@@ -167,6 +200,7 @@ const Exchange kExchanges[] = {
     {"look_back", kLookBack, {8}, 32, look_back, 256},
     {"look_back_together", kLookBack, {8, 1, 1, 1, true}, 32, look_back, 256},
     {"dependent", kDependent, {4, 1, 1, 1, false, true}, 32, dependent, 128},
+    {"parts", kParts, {2, 1, 1, 2}, 32, parts, 512},
 };
 void PrintTo(const Exchange& exchange, std::ostream* out) { *out << exchange.name; }
 
@@ -243,6 +277,18 @@ const ExchangeFault kExchangeFaults[] = {
     {"no_wait_for_grids", 8, "  tl_wait_for_grids();\n", "", false, "never waited for the grids"},
     {"wait_for_grids_of_one_thread", 8, "  tl_wait_for_grids();\n", "  if (tl_thread() == 0) tl_wait_for_grids();\n", false, "never waited for the grids"},
     {"wait_for_grids_of_one_block", 8, "  tl_wait_for_grids();\n", "  if (tl_block_x() > 0) return;\n  tl_wait_for_grids();\n", false, "without a wait for the grids"},
+    {"send_before_the_other_has_barriers", 9, "  tl_cluster_wait();\n", "", false, "mbarrier"},
+    {"wait_for_a_cluster_without_arrival", 9, "  tl_cluster_arrive();\n", "", false, "has not arrived"},
+    {"arrival_of_one_block", 9, "  tl_cluster_arrive();\n", "  if (rank == 0) tl_cluster_arrive();\n", false, "has not arrived"},
+    {"two_arrivals_for_a_wait", 9, "  tl_cluster_arrive();\n", "  tl_cluster_arrive();\n  tl_cluster_arrive();\n", false, "arrives at the cluster's barrier again"},
+    {"parts_over_others_that_were_not_read", 9, "      tl_mbarrier_wait(taken, 1 - i);\n", "", true, "race"},
+    {"told_before_all_lanes_have_read", 9, "      tl_warp_sync();\n", "", true, "race"},
+    {"parts_read_before_they_come", 9, "      tl_mbarrier_wait(come, i);\n", "", true, "race"},
+    {"fewer_bytes_than_come", 9, "tl_mbarrier_expect(come, 1024)", "tl_mbarrier_expect(come, 1008)", false, "mbarrier"},
+    {"exit_before_it_is_told", 9, "  if (rank == 0) tl_mbarrier_wait(taken, 1);\n", "", false, "whose threads have ended"},
+    {"part_to_no_block", 9, "come, 1);\n    } else", "come, 2);\n    } else", false, "of its cluster"},
+    {"part_to_a_barrier_without_fence", 9, "    tl_mbarrier_init_fence();\n", "", false, "was not fenced"},
+    {"parts_too_near_each_other", 9, "tl_send_part<32>", "tl_send_part<31>", false, nullptr},
     {"flag_by_a_plain_store", 7, "if (t == 0) tl_set_word(words + b, 1);", "if (t == 0) words[b] = 1;", true, "race"},
 };
 void PrintTo(const ExchangeFault& fault, std::ostream* out) { *out << fault.name; }

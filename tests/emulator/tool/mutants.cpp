@@ -10,7 +10,7 @@ namespace tilert::emulator {
 namespace {
 
 // Statements whose loss must be seen: barriers, waits, commits, fences, arrivals, and what they order.
-const char* const kDeleted[] = {"tl_barrier(", "tl_named_barrier(", "tl_cluster_barrier(", "tl_warp_sync(", "tl_cp_async", "tl_mbarrier_",
+const char* const kDeleted[] = {"tl_barrier(", "tl_named_barrier(", "tl_cluster_", "tl_send_part<", "tl_warp_sync(", "tl_cp_async", "tl_mbarrier_",
     "tl_tma_", "tl_proxy_fence(", "tl_wgmma_fence(", "tl_wgmma_commit(", "tl_wgmma_wait<", "tl_wgmma_ss<", "tl_wgmma<", "tl_wgmma_rs<", "tl_mma_",
     "tl_ldmatrix_", "tl_stmatrix_", "tl_wait_for_grids("};
 
@@ -31,6 +31,7 @@ const Rewrite kWeakened[] = {
     {R"(^(tl_mbarrier_wait\(.*), ([^,]+)\);)", "$1, 1 - ($2));"},
     {R"(^(tl_mbarrier_wait\(.*), ([^,]+)\);)", "$1, 0);"},
     {R"(^(tl_mbarrier_expect\(.*), (\d+)\);)", "$1, $2 + 16);"},
+    {R"(^(tl_send_part<.*), (\d+)\);)", "$1, $2 - 1);"},
     {R"(^(tl_mbarrier_expect\(.*), (\d+)\);)", "$1, $2 - 16);"},
 };
 
@@ -56,6 +57,7 @@ const Shift kShifts[] = {
     {"tl_wgmma_", R"(v\d+ \+ (\d+)ull\))", "2"},
     {"tl_wgmma<", R"(v\d+ \+ (\d+)ull\))", "2"},
     {"tl_tma_", PLACE, "8"},
+    {"tl_send_part<", PLACE, "4"},
     {"tl_tma_load_", R"(map\d+, s\d+[^,]*, ([(\w]))", "1"},
     {"tl_tma_store_", R"(^tl_tma_store_\dd\([^,]*, [^,]*, ([(\w]))", "1"},
     {"tl_tma_", R"(, ([(\w][^,]*\));$)", "1"},
