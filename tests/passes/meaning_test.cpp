@@ -195,6 +195,7 @@ std::vector<Example> examples() {
   all.push_back({"gemm of some trips", text(kSomeTrips), {}});
   all.push_back({"gemm in clusters", clustered(ir::samples::gemm(DType::int8, 32, 32, 32), 4), {150, 72, 64}});
   all.push_back({"gemm of parts in clusters", clustered(ir::samples::gemm(DType::int8, 32, 32, 32), 2, 3), {90, 40, 160}});
+  all.push_back({"gemm whose parts meet", clustered(ir::samples::gemm(DType::int8, 64, 32, 32), 1, 3, true), {90, 40, 160}});
   all.push_back({"persistent gemm in clusters", clustered(ir::samples::gemm(DType::f16, 32, 32, 32), 3, 1, true), {150, 72, 64}});
   all.push_back({"softmax", text(kSoftmax), {37}, 1e-5});
   all.push_back({"transpose", text(kShared), {45}});

@@ -173,6 +173,7 @@ void Coverage::note_plan(const std::string& target, const passes::KernelPlan& pl
   else if (!plan.roles.reason.empty())
     fired("no roles: " + grouped(plan.roles.reason));
   if (!plan.roles.shared_loads.empty()) fired(fmt::format("{} copies shared in clusters{}", plan.roles.shared_loads.size(), plan.guard ? ", beyond the grid" : ""));
+  else if (!plan.meeting.sums.empty()) fired(fmt::format("{} parts that meet in a cluster", plan.parts));
   else if (!plan.not_clustered.empty()) fired("no cluster: " + grouped(plan.not_clustered));
   if (plan.parts > 1) fired("loop split along K");
   if (!plan.not_split.empty()) fired("not split along K: " + grouped(plan.not_split));
