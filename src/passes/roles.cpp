@@ -61,7 +61,7 @@ std::string RolePlanner::decide() {
     loop = s.get();
   }
   if (!loop) return "it has no pipelined loop";
-  if (kernel_.cluster > 1) differing_ = differing(program_, kernel_, kernel_.rank);
+  if (kernel_.cluster > 1 && plan_.meeting.sums.empty()) differing_ = differing(program_, kernel_, kernel_.rank);
   if (std::string reason = take_loop(*loop); !reason.empty()) return reason;
   if (std::string reason = share_lets(*loop); !reason.empty()) return reason;
   take_stores(body_);
