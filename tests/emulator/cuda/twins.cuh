@@ -313,21 +313,6 @@ TL_DEV int tl_cluster_rank() { return tlemu_cluster_rank(); }
 //@ tl_cluster_barrier
 TL_DEV void tl_cluster_barrier(int line = __builtin_LINE()) { tlemu_cluster_barrier(line); }
 
-//@ tl_cluster_arrive
-TL_DEV void tl_cluster_arrive(int line = __builtin_LINE()) { tlemu_cluster_arrive(line); }
-
-//@ tl_cluster_wait
-TL_DEV void tl_cluster_wait(int line = __builtin_LINE()) { tlemu_cluster_wait(line); }
-
-//@ tl_send_part
-template <int Threads, int N, class T>
-TL_DEV void tl_send_part(const T (&src)[N], T* dst, tl_u64* bar, int rank, int line = __builtin_LINE()) {
-  static_assert(sizeof(T) == 4 && N % 4 == 0, "tl_send_part: fours of registers");
-  tl_u32 words[N];
-  memcpy(words, src, sizeof words);
-  tlemu_send_part(words, N, dst, Threads * 16, bar, rank, line);
-}
-
 //@ tl_mbarrier_arrive_cluster
 TL_DEV void tl_mbarrier_arrive_cluster(tl_u64* bar, int rank, int line = __builtin_LINE()) { tlemu_mbarrier_arrive_cluster(bar, rank, line); }
 

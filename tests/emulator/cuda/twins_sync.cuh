@@ -27,6 +27,21 @@ TL_DEV void tl_cp_async_arrive(tl_u64* bar, int line = __builtin_LINE()) { tlemu
 //@ tl_mbarrier_wait_cluster
 TL_DEV void tl_mbarrier_wait_cluster(tl_u64* bar, int parity, int line = __builtin_LINE()) { tlemu_mbarrier_wait(bar, parity, line); }
 
+//@ tl_cluster_arrive
+TL_DEV void tl_cluster_arrive(int line = __builtin_LINE()) { tlemu_cluster_arrive(line); }
+
+//@ tl_cluster_wait
+TL_DEV void tl_cluster_wait(int line = __builtin_LINE()) { tlemu_cluster_wait(line); }
+
+//@ tl_send_part
+template <int Threads, int N, class T>
+TL_DEV void tl_send_part(const T (&src)[N], T* dst, tl_u64* bar, int rank, int line = __builtin_LINE()) {
+  static_assert(sizeof(T) == 4 && N % 4 == 0, "tl_send_part: fours of registers");
+  tl_u32 words[N];
+  memcpy(words, src, sizeof words);
+  tlemu_send_part(words, N, dst, Threads * 16, bar, rank, line);
+}
+
 //@ tl_cluster_pointer
 template <class T>
 TL_DEV T* tl_cluster_pointer(T* p, int rank, int line = __builtin_LINE()) { return static_cast<T*>(tlemu_cluster_pointer(p, rank, line)); }
