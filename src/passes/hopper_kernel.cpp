@@ -323,7 +323,6 @@ Status RoleLowering::consume_tile() {
     } else if (std::any_of(from_zero_.begin(), from_zero_.end(), [&](const auto& sum) { return sum.second == s.get(); })) {
       continue;
     } else {
-      if (meets() && guard_branch(*s, low_.plan())) meet();
       TILERT_TRY(around_loop(s));
     }
   }
@@ -336,6 +335,7 @@ Status RoleLowering::around_loop(const StmtPtr& s) {
   if (is_stored_by_rows(*s)) return store_rows(*s, std::get<Copy>(s->node));
   const If* inside = guard_branch(*s, low_.plan());
   if (!inside) return low_.statement(s);
+  if (meets() && s->ordinal == low_.plan().guard) meet();
   Status status;
   const auto side = [&](const Block& block, bool taken) {
     const arith::FactsScope scope(low_.facts());
