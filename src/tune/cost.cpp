@@ -44,10 +44,13 @@ class Model {
     const double work = machine_.nanoseconds(rounds_ * (steps_ * step_ + leave()));
     const double fixed = launch_ns + prologue_ns + epilogue_ns + (c_.persistent || together_ > 1 ? 0 : (rounds_ - 1) * restart_ns);
     const double memory = memory_bytes() / (machine_.memory_gbs * memory_share);
-    const double l2 = l2_bytes() / (machine_.l2_gbs * l2_share), longest = std::max({work, memory, l2});
+    // Blocks that read the same rows of the weights start together, and are then served together; in clusters along K they do not.
+    const double shared_reads = meets_in_cluster(c_) && rows_ > 1 ? meeting_l2_share : l2_share;
+    const double l2 = l2_bytes() / (machine_.l2_gbs * shared_reads), longest = std::max({work, memory, l2});
     // Neither hides the other whole: of two equal times a part of one shows.
     const double both = longest * beside({std::max(work, l2) / longest, memory / longest}, sharpness);
     out.nanoseconds = fixed + both + shown * (work + memory + l2 - longest) + split_time();
+    if (meets_in_cluster(c_)) out.nanoseconds *= meeting_doubt;
     out.bound = longest == memory ? Bound::memory : longest == l2 ? Bound::l2 : bound_;
     if (fixed > longest) out.bound = Bound::latency;
   }
@@ -55,11 +58,10 @@ class Model {
  private:
   // A cluster's blocks are of one group of multiprocessors, which those of some sizes do not fill.
   int64_t usable_multiprocessors() const {
-    constexpr int64_t kGroup = 16;
     const int64_t sms = std::max<int64_t>(device_.sms, 1), parts = c_.split_k;
     if (!meets_in_cluster(c_)) return sms;
-    const int64_t groups = sms / kGroup, in_groups = groups * (kGroup / parts), in_rest = (sms - groups * kGroup) / parts;
-    return std::max<int64_t>(in_groups + (groups == 0 || parts == 2 ? in_rest : 0), 1) * parts;
+    const double share = parts == 2 ? 1 : parts == 3 ? clusters_of_3 : parts == 4 ? clusters_of_4 : clusters_of_5;
+    return std::max<int64_t>(static_cast<int64_t>(static_cast<double>(sms / parts) * share + 0.5), 1) * parts;
   }
 
   double bytes_a() const { return dtype_bits(p_.a) / 8.0; }
