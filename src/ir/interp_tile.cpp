@@ -1,4 +1,6 @@
 // Tile operations: copy, fill, gemm, reduce. Each reads all its sources before it writes.
+#include <algorithm>
+
 #include "ir/interpreter_impl.h"
 #include "support/immortal.h"
 
