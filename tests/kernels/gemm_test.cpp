@@ -197,18 +197,24 @@ TEST(Plan, TheSameQuestionHasTheSamePlan) {
   }
 }
 
-TEST(Plan, ScalesOfBlocksGetTilesWithRoomForTwoSums) {
-  tl::Product p = served(4096, 7168);
-  p.a = p.b = tl::e4m3;
-  const auto plan = kernels::plan_scaled_gemm(p).value();
-  EXPECT_LE(plan.ranges.size(), 16u);
-  EXPECT_EQ(plan.ranges.front().low, 0);
-  for (const tl::ProductChoice& c : plan.programs) {
-    EXPECT_FALSE(c.swapped());
-    EXPECT_LE(2 * c.tile_m * c.tile_n, 128 * c.threads) << text_of(c);
-    const auto program = kernels::try_scaled_gemm(p, c);
-    ASSERT_TRUE(program) << program.error().text();
-    EXPECT_EQ(configuration(*program, "sm_90a")["products"][0]["tile"], (json{c.tile_m, c.tile_n, kernels::kScaleBlock})) << text_of(c);
+TEST(Plan, ScalesOfBlocksGetTilesWithRoomForTwoSumsAndNothingThatTheirLoopCannotFollow) {
+  for (const auto& [n, k] : {std::pair<int64_t, int64_t>{4096, 7168}, {1280, 8192}}) {  // the latter's few tiles would be split otherwise
+    tl::Product p = served(n, k);
+    p.a = p.b = tl::e4m3;
+    const auto plan = kernels::plan_scaled_gemm(p).value();
+    EXPECT_LE(plan.ranges.size(), 16u);
+    for (const tl::ProductChoice& c : plan.programs) {
+      EXPECT_LE(2 * c.tile_m * c.tile_n, 128 * c.threads) << text_of(c);
+      const auto program = kernels::try_scaled_gemm(p, c);
+      ASSERT_TRUE(program) << program.error().text();
+      const json made = configuration(*program, "sm_90a");
+      EXPECT_EQ(made["products"][0]["tile"], (json{c.tile_m, c.tile_n, kernels::kScaleBlock})) << text_of(c);
+      for (const json& hint : made["hints"]) {
+        const std::string text = hint["hint"];
+        if (text.rfind("raster", 0) == 0 || text.rfind("stages", 0) == 0) continue;  // an order alone; as many as fit beside the scales
+        EXPECT_TRUE(hint["taken"]) << text_of(c) << " " << hint;
+      }
+    }
   }
 }
 

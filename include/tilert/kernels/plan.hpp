@@ -106,7 +106,7 @@ Result<GemmPlan> plan(const Product& p, const Machine& machine, uint64_t epilogu
     one.epilogue_bytes = epilogue_bytes_of_row * static_cast<uint64_t>(m);
     auto list = recommend_product(one, machine, kAllCandidates);
     if (!list) return list.error();
-    list->erase(std::remove_if(list->begin(), list->end(), [&](const ProductChoice& c) { return !takes(c); }), list->end());
+    list->erase(std::remove_if(list->begin(), list->end(), [&](const ProductChoice& c) { return !takes(c, m); }), list->end());
     if (list->size() > kMostCandidates) list->resize(kMostCandidates);
     if (list->empty()) return no_candidate(machine);
     lists.push_back(std::move(*list));
@@ -124,7 +124,7 @@ inline Result<GemmPlan> plan_gemm(const Product& p, const Machine& machine = {},
     if (!choice) return choice.error();
     return GemmPlan{{{0, detail::kPricedRows[detail::kPricedCount - 1], 0}}, {*choice}};
   }
-  return detail::plan(p, machine, epilogue_bytes_of_row, [](const ProductChoice&) { return true; });
+  return detail::plan(p, machine, epilogue_bytes_of_row, [](const ProductChoice&, int64_t) { return true; });
 }
 
 // The same for try_scaled_gemm, which keeps two sums for each element, takes tiles as they are, and is fast where a block of K has
@@ -132,9 +132,11 @@ inline Result<GemmPlan> plan_gemm(const Product& p, const Machine& machine = {},
 inline Result<GemmPlan> plan_scaled_gemm(const Product& p, const Machine& machine = {}, uint64_t epilogue_bytes_of_row = 0) {
   constexpr uint32_t kMostSums = 64, kMostThreads = 256;  // sums of a thread: more spill
   constexpr uint32_t kBlock = 128;
+  constexpr int64_t kFewRows = 64;  // beyond: one warpgroup alone multiplies or adds up, two do both (4096x1280x8192: 90.8 and 79.9 us)
   if (detail::is_cpu(machine)) return plan_gemm(p, machine);
-  return detail::plan(p, machine, epilogue_bytes_of_row, [](const ProductChoice& c) {
-    return c.path != TILERT_PATH_VECTOR && !c.swapped() && c.threads <= kMostThreads && c.tile_m * c.tile_n <= kMostSums * c.threads &&
+  return detail::plan(p, machine, epilogue_bytes_of_row, [](const ProductChoice& c, int64_t m) {
+    if (c.consumers == 1 && m > kFewRows) return false;
+    return c.path != TILERT_PATH_VECTOR && !c.swapped() && c.split_k == 1 && c.threads <= kMostThreads && c.tile_m * c.tile_n <= kMostSums * c.threads &&
            kBlock % c.tile_n == 0;
   });
 }
