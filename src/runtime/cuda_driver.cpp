@@ -1,9 +1,9 @@
 // Opens the driver library and fills its table.
 #include "runtime/cuda_driver.h"
 
-#include <map>
 #include <memory>
-#include <mutex>
+
+#include "runtime/open_drivers.h"
 
 namespace tilert::runtime {
 namespace {
@@ -60,17 +60,6 @@ Result<std::unique_ptr<CudaDriver>> open_driver(const std::string& path) {
   return driver;
 }
 
-// Opened drivers stay for the life of the process: code of theirs may run in threads of theirs until the end.
-struct OpenDrivers {
-  std::mutex mutex;
-  std::map<std::string, std::unique_ptr<CudaDriver>> by_path;
-};
-
-OpenDrivers& open_drivers() {
-  static OpenDrivers& drivers = *new OpenDrivers;
-  return drivers;
-}
-
 }  // namespace
 
 std::string CudaDriver::describe(CuResult code) const {
@@ -92,14 +81,8 @@ Status CudaDriver::check(CuResult code, std::string_view what) const {
 }
 
 Result<const CudaDriver*> cuda_driver(const std::string& path) {
-  OpenDrivers& drivers = open_drivers();
-  const std::lock_guard lock(drivers.mutex);
-  auto found = drivers.by_path.find(path);
-  if (found == drivers.by_path.end()) {
-    TILERT_ASSIGN(auto driver, open_driver(path));  // a failure is not kept: a container may gain its driver later
-    found = drivers.by_path.emplace(path, std::move(driver)).first;
-  }
-  return static_cast<const CudaDriver*>(found->second.get());
+  static OpenDrivers<CudaDriver>& drivers = *new OpenDrivers<CudaDriver>;
+  return drivers.find(path, open_driver);
 }
 
 CurrentContext::CurrentContext(const CudaDriver& driver, CuContext context) : driver_(driver) {

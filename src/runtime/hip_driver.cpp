@@ -2,9 +2,9 @@
 #include "runtime/hip_driver.h"
 
 #include <cstring>
-#include <map>
 #include <memory>
-#include <mutex>
+
+#include "runtime/open_drivers.h"
 
 namespace tilert::runtime {
 namespace {
@@ -58,11 +58,6 @@ Result<std::unique_ptr<HipDriver>> open_hip_driver(const std::string& path) {
   return driver;
 }
 
-struct OpenHipDrivers {
-  std::mutex mutex;
-  std::map<std::string, std::unique_ptr<HipDriver>> by_path;
-};
-
 }  // namespace
 
 std::string HipDriver::describe(HipResult code) const {
@@ -97,14 +92,8 @@ Result<HipProperties> HipDriver::properties(int ordinal) const {
 }
 
 Result<const HipDriver*> hip_driver(const std::string& path) {
-  static OpenHipDrivers& drivers = *new OpenHipDrivers;  // code of theirs may run in threads of theirs until the end
-  const std::lock_guard lock(drivers.mutex);
-  auto found = drivers.by_path.find(path);
-  if (found == drivers.by_path.end()) {
-    TILERT_ASSIGN(auto driver, open_hip_driver(path));  // a failure is not kept: a container may gain its driver later
-    found = drivers.by_path.emplace(path, std::move(driver)).first;
-  }
-  return static_cast<const HipDriver*>(found->second.get());
+  static OpenDrivers<HipDriver>& drivers = *new OpenDrivers<HipDriver>;
+  return drivers.find(path, open_hip_driver);
 }
 
 CurrentDevice::CurrentDevice(const HipDriver& driver, int ordinal) : driver_(driver) {
