@@ -107,9 +107,7 @@ class Chooser {
 
   // The directory does not exist yet: it must be possible to make it when the first entry is written.
   std::optional<StorePlace> look_above(const StorePlace& place, const std::string& parent) {
-    struct stat status {};
-    bool folder = stat(parent.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-    if (folder && access(parent.c_str(), W_OK | X_OK) == 0) return place;
+    if (is_directory(parent) && access(parent.c_str(), W_OK | X_OK) == 0) return place;
     note(CacheEventKind::read_only_directory, place.directory, fmt::format("{} cannot be written", parent));
     return std::nullopt;
   }

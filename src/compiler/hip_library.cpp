@@ -4,7 +4,6 @@
 #include "support/files.h"
 
 #include <glob.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -30,11 +29,6 @@ constexpr ComgrNumbers kComgrNumbers[] = {
 std::string folder_of(const std::string& path) {
   const size_t slash = path.rfind('/');
   return slash == std::string::npos ? std::string() : path.substr(0, slash);
-}
-
-bool is_directory(const std::string& path) {
-  struct stat status {};
-  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 std::vector<std::string> rocm_folders() {
@@ -99,13 +93,6 @@ Result<Comgr> load_comgr(const std::string& path) {
   return comgr;
 }
 
-// The loader's reason alone: the list of paths is written here.
-std::string reason_for(const std::string& path, const Error& error) {
-  const size_t at = error.message.rfind(path + ": ");
-  return fmt::format("\n  {}: {}", path,
-                     at == std::string::npos ? error.message : error.message.substr(at + path.size() + 2));
-}
-
 std::vector<std::string> comgr_candidates(const std::string& beside) {
   std::vector<std::string> paths;
   if (!beside.empty())
@@ -120,7 +107,7 @@ Result<Comgr> find_comgr(const std::string& beside) {
   for (const std::string& path : comgr_candidates(beside)) {
     Result<Comgr> comgr = load_comgr(path);
     if (comgr) return comgr;
-    tried += reason_for(path, comgr.error());
+    tried += tried_path(path, comgr.error());
   }
   return make_error(Code::kUnavailable, "comgr (libamd_comgr), which tells the targets, was not found; tried:{}",
                     tried);
@@ -168,7 +155,7 @@ Result<HipLibrary> load_hip(const HipOptions& options) {
   for (const std::string& path : hiprtc_candidates(options)) {
     Result<HipLibrary> hip = load_one_hiprtc(path);
     if (hip) return hip;
-    tried += reason_for(path, hip.error());
+    tried += tried_path(path, hip.error());
   }
   const std::string place = named_place(options);
   if (place.empty() || is_directory(place)) {
@@ -181,7 +168,7 @@ Result<HipLibrary> load_hip(const HipOptions& options) {
         return alone;
       }
       tried += comgr ? fmt::format("\n  {}: its version {}.{} is not known", path, comgr->major, comgr->minor)
-                     : reason_for(path, comgr.error());
+                     : tried_path(path, comgr.error());
     }
   }
   return make_error(
@@ -194,11 +181,7 @@ Result<HipLibrary> load_hip(const HipOptions& options) {
 std::string isa_name(const std::string& target) { return std::string(kIsaPrefix) + target; }
 
 std::string hiprtc_environment() {
-  for (const char* name : {"HIPRTC_COMPILE_OPTIONS_APPEND", "HIPRTC_LINK_OPTIONS_APPEND", "AMD_COMGR_REDIRECT_LOGS"}) {
-    const char* value = getenv(name);  // as hipRTC itself reads it
-    if (value && *value) return fmt::format("{}={}", name, value);
-  }
-  return {};
+  return first_set_variable({"HIPRTC_COMPILE_OPTIONS_APPEND", "HIPRTC_LINK_OPTIONS_APPEND", "AMD_COMGR_REDIRECT_LOGS"});
 }
 
 }  // namespace tilert

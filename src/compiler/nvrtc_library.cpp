@@ -5,10 +5,8 @@
 
 #include <dlfcn.h>
 #include <glob.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace tilert {
 namespace {
@@ -31,11 +29,6 @@ std::vector<std::string> matches(const std::string& pattern) {
 
 void append_names(std::vector<std::string>& paths, const std::string& folder) {
   for (const char* name : kNames) paths.push_back(folder + "/" + name);
-}
-
-bool is_folder(const std::string& path) {
-  struct stat status {};
-  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 // NVRTC looks for its builtins by bare name; loaded from here by full path first, that name is already taken care of.
@@ -83,13 +76,6 @@ Result<NvrtcLibrary> load_one(const std::string& path) {
   return nvrtc;
 }
 
-// The loader's reason alone: the list of paths is written here.
-std::string reason(const std::string& path, const Error& error) {
-  size_t at = error.message.rfind(path + ": ");
-  std::string text = at == std::string::npos ? error.message : error.message.substr(at + path.size() + 2);
-  return fmt::format("\n  {}: {}", path, text);
-}
-
 }  // namespace
 
 std::vector<std::string> nvrtc_candidates(const NvrtcOptions& options) {
@@ -97,7 +83,7 @@ std::vector<std::string> nvrtc_candidates(const NvrtcOptions& options) {
   if (only.empty()) only = environment("TILERT_NVRTC_PATH").value_or("");
   std::vector<std::string> paths;
   if (!only.empty()) {
-    if (is_folder(only))
+    if (is_directory(only))
       append_names(paths, only);
     else
       paths.push_back(only);
@@ -116,7 +102,7 @@ Result<NvrtcLibrary> load_nvrtc(const NvrtcOptions& options) {
   for (const std::string& path : nvrtc_candidates(options)) {
     Result<NvrtcLibrary> nvrtc = load_one(path);
     if (nvrtc) return nvrtc;
-    tried += reason(path, nvrtc.error());
+    tried += tried_path(path, nvrtc.error());
   }
   return make_error(Code::kUnavailable,
                     "NVRTC was not found, so CUDA source cannot be compiled. Install it (CUDA 12 or 13, or PyPI's "
@@ -125,11 +111,7 @@ Result<NvrtcLibrary> load_nvrtc(const NvrtcOptions& options) {
 }
 
 std::string nvrtc_environment() {
-  for (const char* name : {"NVRTC_APPEND_FLAGS", "NVRTC_PREPEND_FLAGS"}) {
-    const char* value = getenv(name);  // as NVRTC itself reads it
-    if (value && *value) return fmt::format("{}={}", name, value);
-  }
-  return {};
+  return first_set_variable({"NVRTC_APPEND_FLAGS", "NVRTC_PREPEND_FLAGS"});
 }
 
 }  // namespace tilert

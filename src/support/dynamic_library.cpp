@@ -71,6 +71,11 @@ Result<void*> DynamicLibrary::require(const char* symbol) const {
   return make_error(Code::kUnavailable, "{} has no function {}: it is older than what this needs", path_, symbol);
 }
 
+std::string tried_path(const std::string& path, const Error& error) {
+  const size_t at = error.message.rfind(path + ": ");
+  return fmt::format("\n  {}: {}", path, at == std::string::npos ? error.message : error.message.substr(at + path.size() + 2));
+}
+
 Result<std::string> own_directory() {
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(&own_directory), &info) == 0 || !info.dli_fname)

@@ -45,6 +45,10 @@ class DynamicLibrary {
   std::string path_;
 };
 
+// A line of a list of paths that were tried: the loader's reason alone where `error` is of DynamicLibrary::open for this one path,
+// else what was wrong with the library that loaded.
+std::string tried_path(const std::string& path, const Error& error);
+
 // The absolute directory of the shared object that holds this code; the plugin and the helper lie beside it.
 Result<std::string> own_directory();
 

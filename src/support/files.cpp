@@ -118,4 +118,17 @@ bool file_exists(const std::string& path) {
   return stat(path.c_str(), &info) == 0;
 }
 
+bool is_directory(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+std::string first_set_variable(std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    const char* value = getenv(name);
+    if (value && *value) return fmt::format("{}={}", name, value);
+  }
+  return {};
+}
+
 }  // namespace tilert

@@ -5,6 +5,7 @@
 #include "support/result.h"
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,10 @@ namespace tilert {
 
 // The variable's value; nothing when it is unset, empty, or the process runs with raised privileges.
 std::optional<std::string> environment(const char* name);
+
+// "NAME=value" of the first of these that is set and not empty, whatever the process's privileges, as vendors' libraries read
+// them; empty where none is.
+std::string first_set_variable(std::initializer_list<const char*> names);
 
 // $XDG_CACHE_HOME/tilert, else $HOME/.cache/tilert. Only absolute paths count. UNAVAILABLE where neither is set.
 // The directory is named, not made.
@@ -29,5 +34,6 @@ Result<std::string> read_file(const std::string& path, uint64_t limit = uint64_t
 Status write_file(const std::string& path, std::string_view bytes);
 
 bool file_exists(const std::string& path);
+bool is_directory(const std::string& path);  // links are followed
 
 }  // namespace tilert
