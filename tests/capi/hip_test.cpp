@@ -27,6 +27,17 @@ class CompiledForAmd : public testing::Test {
     options.flags = flags;
     return tl::Context(options);
   }
+  // Of one source kernel "k" of 64 threads over "x"; `source` as it stands between quotes.
+  static tl::Result<tl::Program> own_program(const std::string& source) {
+    return tl::Program::parse(R"(tir 1
+program "own"
+var %N dim index
+dim %N
+buffer @x global f32 [%N] in argument 0
+parameter tensor @x "x"
+kernel "own" () grid [1] source "hip" entry "k" block [64, 1, 1] text ")" + source + "\"\n",
+                              nullptr, TILERT_ALLOW_SOURCE);
+  }
 };
 
 TEST_F(CompiledForAmd, ATileProgramBecomesACodeObject) {
@@ -44,15 +55,7 @@ TEST_F(CompiledForAmd, ATileProgramBecomesACodeObject) {
 
 // Its text sees hipRTC's own header: threadIdx, __shared__, __syncthreads.
 TEST_F(CompiledForAmd, ASourceKernelIsWrittenForHiprtc) {
-  const char* const text = R"(tir 1
-program "own"
-var %N dim index
-dim %N
-buffer @x global f32 [%N] in argument 0
-parameter tensor @x "x"
-kernel "own" () grid [1] source "hip" entry "k" block [64, 1, 1] text "extern \"C\" __global__ void k(float* x, long long n) { __shared__ float s[64]; s[threadIdx.x] = x[threadIdx.x]; __syncthreads(); x[63 - threadIdx.x] = s[threadIdx.x]; }\n"
-)";
-  auto program = tl::Program::parse(text, nullptr, TILERT_ALLOW_SOURCE);
+  auto program = own_program(R"(extern \"C\" __global__ void k(float* x, long long n) { __shared__ float s[64]; s[threadIdx.x] = x[threadIdx.x]; __syncthreads(); x[63 - threadIdx.x] = s[threadIdx.x]; }\n)");
   ASSERT_TRUE(program) << program.error().message();
   tl::Context own = context(TILERT_ALLOW_SOURCE);
   tl::Kernel kernel = own.kernel(*program, "gfx90a");
@@ -63,15 +66,7 @@ kernel "own" () grid [1] source "hip" entry "k" block [64, 1, 1] text "extern \"
 
 // An intrinsic that a chip lacks ends LLVM: refused here, an error of the helper where source text is isolated.
 TEST_F(CompiledForAmd, SourceThatEndsTheCompilerIsAnErrorInEachMode) {
-  const char* const text = R"(tir 1
-program "own"
-var %N dim index
-dim %N
-buffer @x global f32 [%N] in argument 0
-parameter tensor @x "x"
-kernel "own" () grid [1] source "hip" entry "k" block [64, 1, 1] text "typedef float f4 __attribute__((ext_vector_type(4)));\n__device__ f4 mfma(float, float, f4, int, int, int) __asm(\"llvm.amdgcn.mfma.f32.16x16x4f32\");\nextern \"C\" __global__ void k(f4* x, long long n) { x[0] = mfma(1, 2, x[0], 0, 0, 0); }\n"
-)";
-  auto program = tl::Program::parse(text, nullptr, TILERT_ALLOW_SOURCE);
+  auto program = own_program(R"(typedef float f4 __attribute__((ext_vector_type(4)));\n__device__ f4 mfma(float, float, f4, int, int, int) __asm(\"llvm.amdgcn.mfma.f32.16x16x4f32\");\nextern \"C\" __global__ void k(f4* x, long long n) { x[0] = mfma(1, 2, x[0], 0, 0, 0); }\n)");
   ASSERT_TRUE(program) << program.error().message();
   const auto compile = [&](tilert_isolate isolate, const char* target) {
     tl::Context own = context(TILERT_ALLOW_SOURCE, isolate);
