@@ -134,10 +134,10 @@ inline Result<GemmPlan> plan_scaled_gemm(const Product& p, const Machine& machin
   constexpr uint32_t kBlock = 128;
   // Beyond so many rows: one warpgroup alone multiplies or adds up, two do both (4096x1280x8192: 90.8 and 79.9 us); products of 64
   // columns wait for shared memory (4096x2112x7168: 153.7 us of 256x64 tiles, 116.9 of 128x128, where 1024 rows take 44.1 and 47.0).
-  constexpr int64_t kFewRows = 64, kFewTiles = 1024;
+  constexpr int64_t kOneWarpgroupRows = 64, kNarrowTileRows = 1024;
   if (detail::is_cpu(machine)) return plan_gemm(p, machine);
   return detail::plan(p, machine, epilogue_bytes_of_row, [](const ProductChoice& c, int64_t m) {
-    if ((c.consumers == 1 && m > kFewRows) || (c.tile_n < kBlock && m > kFewTiles)) return false;
+    if ((c.consumers == 1 && m > kOneWarpgroupRows) || (c.tile_n < kBlock && m > kNarrowTileRows)) return false;
     return c.path != TILERT_PATH_VECTOR && !c.swapped() && c.split_k == 1 && c.threads <= kMostThreads && c.tile_m * c.tile_n <= kMostSums * c.threads &&
            kBlock % c.tile_n == 0;
   });
