@@ -190,7 +190,7 @@ Scenario split_in_clusters(const Values& v) {
         b.copy(result, C(y * bm, x * bn));
       });
     });
-  for (const auto& [m, k] : {std::pair<int64_t, int64_t>{150, 5 * bk + 16}, {bm + 1, 2 * bk}, {0, bk}, {7, 48}, {150, 5 * bk + 16}}) {
+  for (const auto& [m, k] : {std::pair<int64_t, int64_t>{150, 5 * bk + 16}, {bm + 1, 2 * bk}, {0, bk}, {7, 48}, {17, 16 * bk}, {150, 5 * bk + 16}}) {
     const Reals a = whole(m * k, -1, 1, 1), w = whole(n * k, -1, 1, 2), bias = whole(n, -9, 9, 3), residual = whole(m * n, -5, 5, 4);
     Reals c(static_cast<size_t>(m * n));
     for (int64_t i = 0; i < m; ++i)
