@@ -10,6 +10,7 @@ namespace {
 
 constexpr int kMostStages = 12;
 constexpr int kMostMeeting = 5;             // parts that meet in a cluster (passes/split_k.h)
+constexpr int64_t kSmallTiles = 4096;       // that have bytes of their own beside larger ones (passes/shared_plan.cpp)
 constexpr int64_t kReserve = 2048;          // shared memory of barriers and alignment (passes/roles.cpp)
 // Registers of a thread. passes/roles.cpp takes 200; compiled for sm_90a by NVRTC 13.0 with a bias and a residual, one warpgroup
 // spills from 192 on (64x256 needs 243 registers for 128 of them), two do not at 192.
@@ -30,6 +31,27 @@ constexpr int kMostVectorRows = 4;
 int64_t vector_registers(const Choice& c) {
   const double elements = double(c.tile_n) * c.tile_k / c.threads;
   return static_cast<int64_t>(20 + elements * (1.05 + 0.47 * c.tile_m));
+}
+
+// A tile in a slot of a kernel without roles: rows of f64 are further apart where they would meet in banks (passes/layouts.cpp).
+int64_t tile_bytes(DType dtype, int64_t rows, int64_t columns) {
+  const int64_t row = columns * dtype_bytes(dtype);
+  return rows * (dtype == DType::f64 && row % 64 == 0 ? row + 32 : row);
+}
+
+// Tiles of the type that is multiplied in, through which products without roles take elements of less than a byte.
+int64_t unpacked_bytes(const Product& product, const Choice& choice) {
+  const DType type = operand_type(product);
+  const int64_t m = choice.tile_m, n = choice.tile_n, k = choice.tile_k;
+  int64_t bytes = 0;
+  if (dtype_is_packed(product.a)) bytes += product.trans_a ? tile_bytes(type, k, m) : tile_bytes(type, m, k);
+  if (dtype_is_packed(product.b)) bytes += product.trans_b ? tile_bytes(type, n, k) : tile_bytes(type, k, n);
+  return bytes;
+}
+
+// What a result of elements of less than a byte takes on its way to whole bytes of a thread.
+int64_t packing_bytes(const Product& product, const Choice& choice) {
+  return dtype_is_packed(product.c) ? int64_t{choice.tile_m} * choice.tile_n * (dtype_bytes(sum_type(product)) + 1) + kSmallTiles : 0;
 }
 
 // Candidates of one path, collected.
@@ -100,15 +122,17 @@ struct Lister {
     c.persistent = true;
     if (depth * dtype_bits(product.a) / 8 > 128 && rows * columns > 128 * 128) return;  // one span is enough for these
     if (columns > 32 && columns - 8 >= extent_of(swapped)) return;                       // mostly padding
-    // Both operands K-major need nothing of the other's place; weights on the M side serve few tokens.
-    if (swapped && product.m > 256) return;
-    const int64_t room = device.shared_bytes - staging_bytes(product, c) - kReserve;
+    // Both operands K-major need nothing of the other's place; weights on the M side serve few tokens. One row of them
+    // fills no side, and a transposed result of less than a byte to an element would share bytes.
+    if (swapped && (product.m > 256 || product.n == 1 || dtype_is_packed(product.c))) return;
+    const int64_t beside = staging_bytes(product, c) + packing_bytes(product, c) + kReserve;
+    const int64_t room = device.shared_bytes - beside;
     c.stages = static_cast<int>(std::min<int64_t>(room / slot_bytes(product, c), kMostStages));
     if (c.stages < 2) return;
     add_rasters(c, room);
     // A shallower ring lets two blocks share a multiprocessor.
     Choice pair = c;
-    const int64_t half = target.shared_bytes_per_sm / 2 - 1024 - staging_bytes(product, c) - kReserve;
+    const int64_t half = target.shared_bytes_per_sm / 2 - 1024 - beside;
     pair.stages = static_cast<int>(std::min<int64_t>(half / slot_bytes(product, c), kMostStages));
     if (pair.stages >= 2 && pair.stages < c.stages && blocks_per_multiprocessor(product, target, pair) > 1) add_rasters(pair, half);
   }
@@ -157,12 +181,15 @@ struct Lister {
         while (c.threads < 512 && accumulators(c) > 128) c.threads *= 2;
         if (accumulators(c) > 128) continue;
         c.persistent = true;
-        for (const int stages : {2, 3, 4}) {
+        for (const int stages : {1, 2, 3, 4}) {
+          if ((stages > 1) != runs_ahead()) continue;
           c.stages = stages;
           if (shared_bytes(product, c) <= device.shared_bytes) add_rasters(c, device.shared_bytes);
         }
       }
   }
+
+  bool runs_ahead() const { return target.has(Feature::cp_async) || target.is_hip(); }
 
   // Rows of B along K, of floats or bytes that a thread casts to f32; few rows of A.
   void list_vector() {
@@ -231,14 +258,19 @@ int64_t meeting_bytes(const Choice& choice) {
 }
 
 int64_t slot_bytes(const Product& product, const Choice& choice) {
-  return choice.tile_k * (int64_t{choice.tile_m} * dtype_bytes(product.a) + int64_t{choice.tile_n} * dtype_bytes(product.b));
+  const int64_t m = choice.tile_m, n = choice.tile_n, k = choice.tile_k;
+  if (choice.path == Path::warpgroup) return k * (m * dtype_bytes(product.a) + n * dtype_bytes(product.b));
+  return (product.trans_a ? tile_bytes(product.a, k, m) : tile_bytes(product.a, m, k)) +
+         (product.trans_b ? tile_bytes(product.b, n, k) : tile_bytes(product.b, k, n));
 }
 
 int64_t shared_bytes(const Product& product, const Choice& choice) {
   if (choice.path == Path::vector) return 0;
-  // A split product's threads learn from one word whether their block's part was the last.
-  const int64_t reserve = choice.path == Path::warpgroup ? kReserve : choice.split_k > 1 ? 4 : 0;
-  return choice.stages * slot_bytes(product, choice) + staging_bytes(product, choice) + meeting_bytes(choice) + reserve;
+  const int64_t ring = choice.stages * slot_bytes(product, choice), packing = packing_bytes(product, choice);
+  if (choice.path == Path::warpgroup) return ring + staging_bytes(product, choice) + meeting_bytes(choice) + packing + kReserve;
+  // A split product's threads learn from one word whether their block's part was the last. Results take the ring's place.
+  const int64_t tiles = ring + unpacked_bytes(product, choice);
+  return (packing > 0 ? std::max(tiles + kSmallTiles, packing) : tiles) + (choice.split_k > 1 ? 4 : 0);
 }
 
 int64_t accumulators(const Choice& choice) {

@@ -52,6 +52,9 @@ Status check(const Product& p) {
   const auto leads = [](int64_t given, int64_t row) { return given == 0 || (given >= row && given <= kMostExtent); };
   if (!leads(p.lda, p.trans_a ? p.m : p.k) || !leads(p.ldb, p.trans_b ? p.k : p.n) || !leads(p.ldc, p.n))
     return make_error(Code::kInvalidArgument, "a leading dimension is shorter than its row, or above 2^40: lda {}, ldb {}, ldc {}; give 0 for rows side by side", p.lda, p.ldb, p.ldc);
+  for (const auto& [name, given, type] : {std::tuple("lda", p.lda, p.a), std::tuple("ldb", p.ldb, p.b), std::tuple("ldc", p.ldc, p.c)})
+    if (given % dtype_group(type) != 0)
+      return make_error(Code::kInvalidArgument, "{} is {}: rows of {} start on a byte: give a multiple of {}", name, given, dtype_text(type), dtype_group(type));
   return {};
 }
 

@@ -79,7 +79,7 @@ template <class E = Plain>
 Result<Program> try_grouped_gemm(const Product& p, const ProductChoice& c, GroupForm form, int64_t groups, E epilogue = {}) {
   if (p.trans_a || p.lda || p.ldb || p.ldc)
     return Error(TILERT_UNSUPPORTED, std::string("grouped_gemm: A is row-major and all tensors are contiguous: copy, or call try_gemm for each group"));
-  if (groups < 1 || groups > 1024) return Error(TILERT_INVALID_ARGUMENT, "grouped_gemm: " + std::to_string(groups) + " groups: give 1 to 1024");
+  if (groups < 1 || groups > detail::kMostGroups) return detail::wrong_groups("grouped_gemm", groups);
   if (c.path == TILERT_PATH_VECTOR) return Error(TILERT_INVALID_ARGUMENT, std::string("grouped_gemm: the choice is one of tiles: take one of another path"));
   if (const Status ok = detail::check("grouped_gemm", p, c); !ok) return ok.error();
   Builder b("grouped_gemm");
@@ -98,7 +98,7 @@ Result<Program> try_grouped_gemm(const Product& p, const ProductChoice& c, Group
   // The tensor copy engine reads matrices, not experts' [k, n]: products of warps are what each choice comes to.
   ProductChoice made = c;
   if (p.fixed_order && !p.trans_b) made.path = TILERT_PATH_WARP;
-  made.cluster = 1;  // blocks whose tiles are counted in memory make no clusters
+  made.cluster = 1, made.raster = 0;  // blocks whose tiles are counted in memory make no clusters, and come in the grid's order
   Hints hints = detail::hints_of(p, made);
   b.grid({ceildiv(N, n), T}, hints.persistent(tile_count), [&](const Index& x, const Index& y) {
     const Index group = tiles(y, 0), row = tiles(y, 1), end = tiles(y, 2);

@@ -94,19 +94,29 @@ inline GemmPlan cut(const std::vector<PricedChoice>& choices) {
   return plan;
 }
 
-template <class Takes>
-Result<GemmPlan> plan(const Product& p, const Machine& machine, uint64_t epilogue_bytes_of_row, Takes takes) {
+// The product of `m` rows that candidates are priced for.
+inline Product with_rows(Product p, int64_t m) {
+  p.m = m;
+  return p;
+}
+
+// A plan of the candidates that the program `takes`; of these those that it `prefers`, where there are some.
+template <class Takes, class Prefers, class Priced>
+Result<GemmPlan> plan(const Product& p, const Machine& machine, uint64_t epilogue_bytes_of_row, Takes takes, Prefers prefers, Priced priced) {
   if (p.n <= 0 || p.k <= 0)
     return Error(TILERT_INVALID_ARGUMENT, "a plan is for products whose n and k are given, and these are " + std::to_string(p.n) + " and " + std::to_string(p.k) +
                                               ": give usual ones where they are dims of the programs");
   std::vector<std::vector<ProductChoice>> lists;
   for (const int64_t m : kPricedRows) {
-    Product one = p;
-    one.m = m;
+    Product one = priced(p, m);
     one.epilogue_bytes = epilogue_bytes_of_row * static_cast<uint64_t>(m);
     auto list = recommend_product(one, machine, kAllCandidates);
     if (!list) return list.error();
-    list->erase(std::remove_if(list->begin(), list->end(), [&](const ProductChoice& c) { return !takes(c, m); }), list->end());
+    const auto keep = [&](const auto& wanted) {
+      list->erase(std::remove_if(list->begin(), list->end(), [&](const ProductChoice& c) { return !wanted(c, m); }), list->end());
+    };
+    keep(takes);
+    if (std::any_of(list->begin(), list->end(), [&](const ProductChoice& c) { return prefers(c, m); })) keep(prefers);
     if (list->size() > kMostCandidates) list->resize(kMostCandidates);
     if (list->empty()) return no_candidate(machine);
     lists.push_back(std::move(*list));
@@ -124,7 +134,8 @@ inline Result<GemmPlan> plan_gemm(const Product& p, const Machine& machine = {},
     if (!choice) return choice.error();
     return GemmPlan{{{0, detail::kPricedRows[detail::kPricedCount - 1], 0}}, {*choice}};
   }
-  return detail::plan(p, machine, epilogue_bytes_of_row, [](const ProductChoice&, int64_t) { return true; });
+  const auto any = [](const ProductChoice&, int64_t) { return true; };
+  return detail::plan(p, machine, epilogue_bytes_of_row, any, any, detail::with_rows);
 }
 
 // The same for try_scaled_gemm, which keeps two sums for each element, takes tiles as they are, and is fast where a block of K has
@@ -136,11 +147,33 @@ inline Result<GemmPlan> plan_scaled_gemm(const Product& p, const Machine& machin
   // columns wait for shared memory (4096x2112x7168: 153.7 us of 256x64 tiles, 116.9 of 128x128, where 1024 rows take 44.1 and 47.0).
   constexpr int64_t kOneWarpgroupRows = 64, kNarrowTileRows = 1024;
   if (detail::is_cpu(machine)) return plan_gemm(p, machine);
-  return detail::plan(p, machine, epilogue_bytes_of_row, [](const ProductChoice& c, int64_t m) {
-    if ((c.consumers == 1 && m > kOneWarpgroupRows) || (c.tile_n < kBlock && m > kNarrowTileRows)) return false;
+  const auto takes = [](const ProductChoice& c, int64_t) {
     return c.path != TILERT_PATH_VECTOR && !c.swapped() && c.split_k == 1 && c.threads <= kMostThreads && c.tile_m * c.tile_n <= kMostSums * c.threads &&
            kBlock % c.tile_n == 0;
-  });
+  };
+  const auto prefers = [](const ProductChoice& c, int64_t m) {
+    return (c.consumers != 1 || m <= kOneWarpgroupRows) && (c.tile_n >= kBlock || m <= kNarrowTileRows);
+  };
+  return detail::plan(p, machine, epilogue_bytes_of_row, takes, prefers, detail::with_rows);
+}
+
+// The same for try_grouped_gemm with so many groups. Rows are those of all groups together, priced as spread evenly over as many groups
+// as there are rows; p.n columns are those of one group.
+inline Result<GemmPlan> plan_grouped_gemm(const Product& p, int64_t groups, const Machine& machine = {}, uint64_t epilogue_bytes_of_row = 0) {
+  if (groups < 1 || groups > detail::kMostGroups) return detail::wrong_groups("plan_grouped_gemm", groups);
+  if (detail::is_cpu(machine)) return plan_gemm(p, machine);
+  // Tiles that are counted in memory are neither split nor shared, and come in the grid's order.
+  const auto takes = [](const ProductChoice& c, int64_t) { return c.path != TILERT_PATH_VECTOR && c.split_k == 1 && c.cluster == 1 && c.raster == 1; };
+  const auto prefers = [&](const ProductChoice& c, int64_t) {
+    const bool padding = c.tile_n > 32 && static_cast<int64_t>(c.tile_n) - 8 >= (p.n + 7) / 8 * 8;
+    return !padding && (p.trans_b || c.path == TILERT_PATH_WARP);  // copies of [k, n] are made by threads
+  };
+  const auto side_by_side = [&](Product one, int64_t m) {
+    const int64_t active = std::min(groups, m);
+    one.m = (m + active - 1) / active, one.n *= active;
+    return one;
+  };
+  return detail::plan(p, machine, epilogue_bytes_of_row, takes, prefers, side_by_side);
 }
 
 }  // namespace tl::kernels

@@ -87,6 +87,11 @@ inline Status check(const char* who, const Product& p, const ProductChoice& c) {
   return check(who, p, c, p.trans_a ? p.m : p.k, p.trans_b ? p.k : p.n);
 }
 
+inline constexpr int64_t kMostGroups = 1024;
+inline Error wrong_groups(const char* who, int64_t groups) {
+  return Error(TILERT_INVALID_ARGUMENT, who + (": " + std::to_string(groups)) + " groups: give 1 to " + std::to_string(kMostGroups));
+}
+
 // A size of a product: constant where it is given, else a dim.
 inline Expr size(Builder& b, const char* name, int64_t value) { return value > 0 ? Expr(value) : Expr(b.dim(name)); }
 
