@@ -78,7 +78,7 @@ def operation(name: str, *operands):
 
 def _binary(name, swapped=False):
     def method(self, other):
-        if not isinstance(other, (Value, Constant, numbers.Real)) and type(other).__name__ != "bool_":
+        if not isinstance(other, (Value, Constant, numbers.Real)) and type(other).__name__ not in ("bool_", "bool"):
             return NotImplemented
         return operation(name, other, self) if swapped else operation(name, self, other)
     return method
