@@ -58,14 +58,16 @@ function(tilert_shared_library)
   foreach(room ${rooms})
     list(APPEND objects $<TARGET_OBJECTS:tilert_${room}>)
   endforeach()
+  set(map ${PROJECT_BINARY_DIR}/generated/tilert.map)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/tilert.map.in ${map} @ONLY)
   add_library(tilert SHARED ${objects})
   add_library(tilert::tilert ALIAS tilert)
-  set_target_properties(tilert PROPERTIES LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION 0
-    LINK_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/tilert.map)
+  set_target_properties(tilert PROPERTIES LINKER_LANGUAGE CXX VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+    LINK_DEPENDS ${map})
   target_include_directories(tilert INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
     $<INSTALL_INTERFACE:include>)
   target_link_libraries(tilert PRIVATE tilert_flags tilert_external)
-  target_link_options(tilert PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/tilert.map -Wl,-z,nodelete
+  target_link_options(tilert PRIVATE -Wl,--version-script=${map} -Wl,-z,nodelete
     -Wl,-z,relro -Wl,-z,now -Wl,--gc-sections)
   if(NOT TILERT_SANITIZE)  # a sanitizer's own functions come from the program
     target_link_options(tilert PRIVATE -Wl,--no-undefined)

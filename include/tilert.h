@@ -1230,9 +1230,9 @@ typedef struct tilert_context_options {
   tilert_isolate isolate;      /* compile in the helper; TILERT_UNAVAILABLE at once where there is none */
   const char* cache_path;      /* directory; NULL: TILERT_CACHE_DIR, else the user's cache directory */
   const char* cache_namespace; /* a salt of the keys; NULL: none */
-  const char* plugin_path;     /* absolute; NULL: libtilert_llvm.so beside this library */
+  const char* plugin_path;     /* absolute; NULL: libtilert_llvm.so beside this library, else in tilert-0 there */
   const char* nvrtc_path;      /* absolute, a file or a folder; NULL: TILERT_NVRTC_PATH, else searched */
-  const char* helper_path;     /* absolute; NULL: TILERT_HELPER_PATH, else tilert_compile beside this library, else in ../bin */
+  const char* helper_path;     /* absolute; NULL: TILERT_HELPER_PATH, else tilert_compile beside this library, in tilert-0 there, in ../bin */
   uint32_t compile_threads;    /* of background compiles, of which this version has none; 0: by CPUs and memory */
   uint32_t seal;               /* 1: begin sealed */
   uint64_t compile_timeout;    /* ns for one compile, TILERT_TIMEOUT afterwards; 0: none */

@@ -28,8 +28,7 @@ Result<std::vector<std::string>> candidates(const std::string& path) {
     return std::vector<std::string>{*named};
   }
   TILERT_ASSIGN(const std::string here, own_directory());
-  paths.push_back(here + "/" + kPluginFile);
-  paths.push_back(here + "/../lib/" + kPluginFile);
+  for (const char* place : {"/", "/" TILERT_PRIVATE_DIRECTORY "/", "/../lib/"}) paths.push_back(here + place + kPluginFile);
   return paths;
 }
 

@@ -49,7 +49,7 @@ class DynamicLibrary {
 // else what was wrong with the library that loaded.
 std::string tried_path(const std::string& path, const Error& error);
 
-// The absolute directory of the shared object that holds this code; the plugin and the helper lie beside it.
+// The absolute directory of the shared object that holds this code; the plugin and the helper lie beside it, or below.
 Result<std::string> own_directory();
 
 }  // namespace tilert

@@ -13,7 +13,7 @@ import tempfile
 
 INSTALLED = [r"include/tilert\.h", r"include/tilert\.hpp", r"lib[^/]*(/[^/]+)?/libtilert\.so\.0",
              r"lib[^/]*(/[^/]+)?/pkgconfig/tilert\.pc", r"lib[^/]*(/[^/]+)?/cmake/tilert/tilert-config\.cmake",
-             r"share/doc/tilert/LICENSE"]
+             r"lib[^/]*(/[^/]+)?/tilert-0/tilert_compile", r"share/man/man3/libtilert\.3\.gz", r"share/doc/tilert/LICENSE"]
 
 
 def run(*command, **options):

@@ -94,6 +94,9 @@ void compile(const Arguments& arguments) {
 int main(int argc, char** argv) {
   CLI::App app("Looks at tile programs and what they become.");
   app.require_subcommand(1);
+  const uint32_t version = tilert_version();
+  app.set_version_flag("--version", "tilert " + std::to_string(version >> 16) + "." + std::to_string(version >> 8 & 255) + "." +
+                                        std::to_string(version & 255));
   Arguments arguments;
   const auto add = [&](const char* name, const char* what, void (*run)(const Arguments&)) {
     CLI::App* sub = app.add_subcommand(name, what);
