@@ -77,7 +77,7 @@ class Descriptions(unittest.TestCase):
 
     def test_the_cuda_array_interface_counts_strides_in_elements(self):
         d = describe(Cuda())
-        self.assertEqual((d.address, d.dtype, d.shape, d.strides, d.memory), (4096, tj.f16.number, (2, 3), [8, 1], 2))
+        self.assertEqual((d.address, d.dtype, d.shape, d.strides, d.memory), (4096, tj.f16.number, (2, 3), (8, 1), 2))
 
     def test_buffers_are_tensors_of_their_items(self):
         values = array.array("d", [1, 2, 3])

@@ -2,6 +2,7 @@
 refers to them. Building is in builder.py, tensors in tensors.py."""
 
 import ctypes as c
+import threading
 import typing
 import weakref
 
@@ -111,11 +112,11 @@ class Program(Handle):
         return [dict(p) for p in self.signature()[0]]
 
     def signature(self) -> tuple:
-        """(parameters, dims, dtype numbers), asked for once."""
+        """(parameters, dims, which are tensors, dtype numbers), asked for once."""
         if self._signature is None:
             parameters = [self._parameter(i) for i in range(lib().tilert_program_parameter_count(self._raw))]
             dims = [lib().tilert_program_dim_name(self._raw, i).decode() for i in range(lib().tilert_program_dim_count(self._raw))]
-            self._signature = parameters, dims, [_abi.DTYPES[p["dtype"]] for p in parameters]
+            self._signature = parameters, dims, [p["tensor"] for p in parameters], [_abi.DTYPES[p["dtype"]] for p in parameters]
         return self._signature
 
     def _parameter(self, i):
@@ -325,15 +326,11 @@ class Loaded(Handle):
     """A kernel's variants, loaded on a device. A launch picks among them."""
 
     _release = "tilert_loaded_release"
-    __slots__ = ("kernel", "device")
+    __slots__ = ("kernel", "device", "program", "_own")
 
     def __init__(self, raw, kernel: Kernel, device: Device):
         super().__init__(raw)
-        self.kernel, self.device = kernel, device
-
-    @property
-    def program(self) -> Program:
-        return self.kernel.program
+        self.kernel, self.device, self.program, self._own = kernel, device, kernel.program, threading.local()
 
     def workspace(self, dims: typing.Optional[typing.Dict[str, int]] = None) -> Workspace:
         """The most that a variant asks for with dims up to these."""
@@ -351,7 +348,13 @@ class Loaded(Handle):
     def launch(self, arguments: typing.Sequence, dims: typing.Optional[typing.Dict[str, int]] = None, stream=None, workspace=None,
                attributes: typing.Optional[typing.Dict[str, int]] = None) -> None:
         """Launches once on the caller's stream; never compiles, loads or waits (a CPU runs it to the end)."""
-        self.bind(arguments, dims, workspace, attributes)(stream)
+        if attributes:
+            self.bind(arguments, dims, workspace, attributes)(stream)
+            return
+        bound = getattr(self._own, "bound", None)  # of this thread
+        if bound is None or bound.count != len(arguments):
+            bound = self._own.bound = Bound(weakref.proxy(self), Argument(len(arguments), len(self.program.signature()[1])), (None, 0, None))
+        bound.again(arguments, dims, workspace, stream)
 
     def diagnostics(self, workspace) -> typing.List[Diagnostic]:
         """What print and assert left in a host copy of the workspace's first zero_bytes, made after the launches have ended."""

@@ -142,23 +142,27 @@ def _of_dlpack(value) -> Described:
     return Described((t.data or 0) + t.byte_offset, named(name).number, shape, strides, t.device_type, t.device_id, (value, capsule))
 
 
-def _of_interface(value, found, memory) -> Described:
-    text = found["typestr"]
+_typestrs: typing.Dict[str, DType] = {}  # those that say all
+
+
+def _of_typestr(value, text) -> DType:
     kind, width = text[1], int(text[2:])
     if text[0] == ">" and width > 1:
         raise TypeError(f"{text}: elements with their high bytes first")
-    if kind in "iuf":
-        dtype = named(f"{kind}{8 * width}")
-    elif kind == "b":
-        dtype = named("bool")
-    else:  # extension types have a name of their own
-        dtype = named(getattr(value, "dtype", text))
-    strides = found.get("strides")
+    if kind in "iufb":
+        made = _typestrs[text] = named("bool") if kind == "b" else named(f"{kind}{8 * width}")
+        return made
+    return named(getattr(value, "dtype", text))  # extension types have a name of their own
+
+
+def _of_interface(value, found, memory) -> Described:
+    text, strides = found["typestr"], found.get("strides")
+    dtype = _typestrs.get(text) or _of_typestr(value, text)
     if strides is not None:
         size = dtype.bits // 8
         if any(step % size for step in strides):
             raise TypeError(f"strides of {tuple(strides)} bytes are no whole elements of {dtype}")
-        strides = [step // size for step in strides]
+        strides = tuple([step // size for step in strides])
     data = found.get("data")
     if data is None:
         raise TypeError("an array interface without an address")
@@ -185,35 +189,71 @@ def _of_buffer(value) -> Described:
     return Described(address, dtype.number, view.shape, None, 1, 0, (value, view))
 
 
-def describe(value) -> typing.Optional[Described]:
-    """What a launch needs to know of a tensor; None for what is none."""
-    if isinstance(value, Buffer):
-        kind, number = value.device or (None, 0)
-        return Described(value.address, value.dtype.number, value.shape, value.strides, _MEMORY[kind], number, value)
-    if isinstance(value, Tensor):
-        return Described(value.address, value.dtype.number, value.shape, None, 1, 0, value)
-    if hasattr(value, "data_ptr") and hasattr(value, "stride"):
+def _of_own(value) -> Described:
+    return Described(value.address, value.dtype.number, value.shape, None, 1, 0, value)
+
+
+def _of_described(value) -> Described:
+    kind, number = value.device or (None, 0)
+    return Described(value.address, value.dtype.number, value.shape, value.strides, _MEMORY[kind], number, value)
+
+
+_numbers: typing.Dict[object, int] = {}  # of dtypes of PyTorch
+
+
+def _of_torch(value) -> Described:
+    number = _numbers.get(value.dtype)
+    if number is None:
         try:
-            dtype = named(value.dtype)
+            number = _numbers[value.dtype] = named(value.dtype).number
         except ValueError:
             raise TypeError(f"tensors of {value.dtype} are not known here") from None
-        device = value.device
-        return Described(value.data_ptr(), dtype.number, value.shape, value.stride(), _MEMORY.get(device.type, 0), device.index or 0, value)
-    found = getattr(value, "__cuda_array_interface__", None)
-    if found is not None:
-        return _of_interface(value, found, 2)
-    found = getattr(value, "__array_interface__", None)
-    if found is not None and not isinstance(value, (int, float)) and type(value).__module__ == "numpy" and not hasattr(value, "__setitem__"):
-        return None  # NumPy's scalars
-    if found is not None:
-        return _of_interface(value, found, 1)
+    device = value.device
+    return Described(value.data_ptr(), number, tuple(value.shape), value.stride(), _MEMORY.get(device.type, 0), device.index or 0, value)
+
+
+def _of_cuda_interface(value) -> Described:
+    return _of_interface(value, value.__cuda_array_interface__, 2)
+
+
+def _of_array_interface(value) -> Described:
+    return _of_interface(value, value.__array_interface__, 1)
+
+
+def _nothing(value) -> None:
+    return None
+
+
+def _way(value) -> typing.Callable:
+    """How values of this one's type are looked at."""
+    if isinstance(value, Buffer):
+        return _of_described
+    if isinstance(value, Tensor):
+        return _of_own
+    if hasattr(value, "data_ptr") and hasattr(value, "stride"):
+        return _of_torch
+    if hasattr(value, "__cuda_array_interface__"):
+        return _of_cuda_interface
+    if hasattr(value, "__array_interface__"):
+        return _nothing if not hasattr(value, "__setitem__") else _of_array_interface  # NumPy's scalars have it, too
     if hasattr(value, "__dlpack__"):
-        return _of_dlpack(value)
+        return _of_dlpack
     try:
         memoryview(value).release()
     except TypeError:
-        return None
-    return _of_buffer(value)
+        return _nothing
+    return _of_buffer
+
+
+_ways: typing.Dict[type, typing.Callable] = {}
+
+
+def describe(value) -> typing.Optional[Described]:
+    """What a launch needs to know of a tensor; None for what is none."""
+    way = _ways.get(type(value))
+    if way is None:
+        way = _ways[type(value)] = _way(value)
+    return way(value)
 
 
 def stream_handle(stream) -> typing.Optional[int]:
