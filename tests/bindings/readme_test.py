@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The commands of a binding's README do what it says, in order, on a machine that has the language alone.
 
-readme_test.py README LIBRARY: runs its ```sh blocks one after another in a copy of its folder, and its ```python blocks, with nothing in
-the environment but a system's PATH and TILERT_LIBRARY. A comment behind a print is what it prints; "prints `...`" behind a
+readme_test.py README LIBRARY [TOOL...]: runs its ```sh blocks one after another in a copy of its folder, and its ```python blocks, with nothing in
+the environment but a system's PATH, TILERT_LIBRARY and TILERT_LIB_DIR. Where one of the tools is not installed it ends with 77. A comment behind a print is what it prints; "prints `...`" behind a
 block is what that prints, with ... for anything.
 """
 import os
@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 
+PATH = "/usr/bin:/bin"
 BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```\n\n?(?:prints `([^`]*)`)?", re.M | re.S)
 
 
@@ -22,7 +23,11 @@ def wanted_of(language, text, told):
 
 
 def main():
-    readme, library = sys.argv[1:]
+    readme, library, *tools = sys.argv[1:]
+    for tool in tools:
+        if not shutil.which(tool, path=PATH):
+            print(f"skipped: {tool} is not installed")
+            sys.exit(77)
     with open(readme, encoding="utf-8") as file:
         blocks = BLOCK.findall(file.read())
     if not any(language == "sh" for language, *_ in blocks):
@@ -30,7 +35,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         copy = os.path.join(folder, "binding")
         shutil.copytree(os.path.dirname(os.path.abspath(readme)), copy, ignore=shutil.ignore_patterns("__pycache__", "dist", "target"))
-        environment = {"PATH": "/usr/bin:/bin", "HOME": folder, "TILERT_LIBRARY": library}
+        environment = {"PATH": PATH, "HOME": folder, "TILERT_LIBRARY": library, "TILERT_LIB_DIR": os.path.dirname(library)}
         for language, text, told in blocks:
             command = ["bash", "-euc", text] if language == "sh" else ["python3", "-c", text]
             more = {"PYTHONPATH": copy} if language == "python" else {}
@@ -40,7 +45,7 @@ def main():
             if done.returncode:
                 sys.exit(f"ended with {done.returncode}")
             for wanted in wanted_of(language, text, told):
-                if not re.search(".*".join(map(re.escape, wanted.split("..."))), done.stdout):
+                if not re.search(".*".join(map(re.escape, wanted.split("..."))), done.stdout, re.S):
                     sys.exit(f"did not print: {wanted}")
 
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # rust.sh ACT [words]: the Rust binding against the library in TILERT_LIB_DIR, built in TILERT_SCRATCH. test: its tests and those of
-# its documentation. hello: the sample by its README's command. panics: what a panic in a callback comes to, unwinding and aborting.
-# twenty: prints the lines of the twenty programs. Ends with 77 where there is no cargo.
+# its documentation. panics: what a panic in a callback comes to, unwinding and aborting. twenty: prints the lines of the twenty
+# programs. Ends with 77 where there is no cargo.
 set -euo pipefail
 act=$1
 cd "$(dirname "$0")/../../bindings/rust"
@@ -31,10 +31,6 @@ panics() {
 
 case $act in
   test) cargo test --quiet --offline --workspace ;;
-  hello)
-    cargo run --quiet --offline --example hello | tee "$TILERT_SCRATCH/hello"
-    grep -qx right "$TILERT_SCRATCH/hello"
-    ;;
   panics) panics ;;
   twenty) cargo run --quiet --offline --example twenty ;;
   *) echo "rust.sh: no act is called $act"; exit 2 ;;
