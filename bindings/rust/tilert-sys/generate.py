@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the raw declarations of this crate from include/tilert.h: constants, types, functions, and the tables of its test.
+"""Writes the raw declarations of this crate from include/tilert.h: constants, types, functions, and the table of its test.
 
 `generate.py` writes the files, `generate.py --check` compares them with what the header says now and fails where they
 differ. The files are checked in; building the crate needs neither Python nor the header.
@@ -171,21 +171,8 @@ def functions(header):
     return "\n".join(lines) + "\n}\n"
 
 
-def layout_c(header):
-    """A C program that prints what a C compiler makes of the header."""
-    lines = ["/* Prints sizes, offsets and values of tilert.h as a C compiler sees them, for layout.rs. Written by generate.py. */",
-             '#include "tilert.h"', "", "#include <stdio.h>", "", "#define SIZE(s) printf(#s \" %zu\\n\", sizeof(struct s))",
-             "#define FIELD(s, c, r) printf(#s \".\" #r \" %zu\\n\", offsetof(struct s, c))",
-             "#define VALUE(v) printf(#v \" %lld\\n\", (long long)(v))", "", "int main(void) {"]
-    for name, fields in header.structs.items():
-        lines.append(f"  SIZE({name});")
-        lines += [f"  FIELD({name}, {field.rstrip('_')}, {field});" for field, _ in fields]
-    lines += [f"  VALUE({name});" for name, _, _ in header.constants]
-    return "\n".join(lines + ["  return 0;", "}"]) + "\n"
-
-
 def table_rs(header):
-    """The same lines from Rust, and the functions by address and by type."""
+    """Sizes, offsets and values as Rust sees them, and the functions by address and by type."""
     lines = ["// The tables of layout.rs: every struct, field, value and function. Written by generate.py.", "",
              "pub fn numbers(out: &mut Vec<(String, i64)>) {"]
     for name, fields in header.structs.items():
@@ -205,7 +192,7 @@ def table_rs(header):
 def main():
     header = Header()
     made = {"src/constants.rs": constants(header), "src/types.rs": types(header), "src/functions.rs": functions(header),
-            "tests/header/layout.c": layout_c(header), "tests/header/table.rs": table_rs(header)}
+            "tests/header/table.rs": table_rs(header)}
     wrong = 0
     for name, text in made.items():
         path = HERE / name
