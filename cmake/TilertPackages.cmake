@@ -4,7 +4,7 @@
 #
 # Everything of a SONAME lies under names with its number, so that libtilert0 and a later libtilert1 live side by side. The
 # plugin and the helper are of one build with the library, so their packages ask for exactly its version.
-if(NOT PROJECT_IS_TOP_LEVEL OR NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr" OR NOT TARGET tilert_compile
+if(NOT PROJECT_IS_TOP_LEVEL OR NOT TARGET tilert_static OR NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr" OR NOT TARGET tilert_compile
     OR NOT TARGET tilert_llvm OR NOT TARGET tilert_command)
   return()
 endif()
@@ -100,11 +100,13 @@ tilert_package(llvm ${tilert_soname_package}-llvm SECTION libs DEPENDS "${tilert
 This package holds the plugin that compiles for the CPU: LLVM, linked in and
 hidden, whatever other LLVM a program has loaded.")
 tilert_package(development libtilert-dev SECTION libdevel DEPENDS "${tilert_soname_package} (= ${tilert_deb_version})"
+  SUGGESTS "libsodium-dev, libsqlite3-dev"
   SUMMARY "compiler of tile programs at run time - development files"
   TEXT "${tilert_what_it_is}
 
-This package holds the C header, the C++ headers over it, and what CMake and
-pkg-config need to find the library.")
+This package holds the C header, the C++ headers over it, the static library
+(which needs libsodium-dev and libsqlite3-dev to be linked), and what CMake and
+pkg-config need to find either.")
 tilert_package(command tilert SECTION devel DEPENDS "${tilert_soname_package} (= ${tilert_deb_version})"
   RECOMMENDS "${tilert_soname_package}-llvm"
   SUMMARY "compiler of tile programs at run time - command"

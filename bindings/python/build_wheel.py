@@ -35,7 +35,9 @@ def _files():
                 out[f"{NAME}/{name}"] = file.read()
     folder = os.environ.get("TILERT_LIB_DIR")
     for name in LIBRARIES if folder else ():
-        with open(os.path.join(folder, name), "rb") as file:
+        # Where it is installed, the plugin lies in a folder below the library.
+        places = [os.path.join(folder, below, name) for below in ("", "tilert-0")]
+        with open(next((place for place in places if os.path.exists(place)), places[0]), "rb") as file:
             out[f"{NAME}/{name}"] = file.read()
     return out
 

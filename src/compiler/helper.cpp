@@ -164,7 +164,8 @@ Result<std::string> find_helper(const std::string& path) {
     paths.push_back(*named);
   } else {
     TILERT_ASSIGN(const std::string here, own_directory());
-    for (const char* place : {"/", "/" TILERT_PRIVATE_DIRECTORY "/", "/../bin/"}) paths.push_back(here + place + kHelperFile);
+    for (const char* place : {"/", "/" TILERT_PRIVATE_DIRECTORY "/", "/../bin/",
+                              "/../" TILERT_LIBRARY_DIRECTORY "/" TILERT_PRIVATE_DIRECTORY "/"}) paths.push_back(here + place + kHelperFile);
   }
   std::string tried;
   for (const std::string& candidate : paths) {

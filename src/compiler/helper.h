@@ -19,7 +19,7 @@ struct CompilerPlaces {
 };
 
 // The helper: `path` alone where it is given; else $TILERT_HELPER_PATH (ignored with raised privileges); else
-// tilert_compile beside this library, then in tilert-0 (the SONAME's number) below it, then in ../bin. Absolute paths only.
+// tilert_compile beside this library, then in tilert-0 (the SONAME's number) below it, then in ../bin, and as the plugin. Absolute paths only.
 Result<std::string> find_helper(const std::string& path);
 
 // Starts the helper at `path`, gives it the request, waits for its answer, and for its end. Deadline and cancel kill

@@ -28,7 +28,8 @@ Result<std::vector<std::string>> candidates(const std::string& path) {
     return std::vector<std::string>{*named};
   }
   TILERT_ASSIGN(const std::string here, own_directory());
-  for (const char* place : {"/", "/" TILERT_PRIVATE_DIRECTORY "/", "/../lib/"}) paths.push_back(here + place + kPluginFile);
+  for (const char* place : {"/", "/" TILERT_PRIVATE_DIRECTORY "/", "/../lib/",
+                            "/../" TILERT_LIBRARY_DIRECTORY "/" TILERT_PRIVATE_DIRECTORY "/"}) paths.push_back(here + place + kPluginFile);
   return paths;
 }
 

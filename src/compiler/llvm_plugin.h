@@ -71,8 +71,9 @@ class LoadedObject {
 class LlvmPlugin {
  public:
   // Tries, in order: `path` alone where it is given; $TILERT_LLVM_PLUGIN (ignored with raised privileges);
-  // libtilert_llvm.so beside this library, then in tilert-0 (the SONAME's number) below it, then in ../lib. UNAVAILABLE
-  // lists what was tried, or says that the plugin has another ABI. Loads from disk the first time; cheap afterwards.
+  // libtilert_llvm.so beside this library, then in tilert-0 (the SONAME's number) below it, in ../lib, and, for a
+  // program in bin with the library inside, in tilert-0 below the folder of libraries. UNAVAILABLE lists what was tried,
+  // or says that the plugin has another ABI. Loads from disk the first time; cheap afterwards.
   static Result<const LlvmPlugin*> get(const std::string& path = {});
 
   const std::string& build_id() const { return build_id_; }  // provenance of what it compiles

@@ -38,7 +38,8 @@ def by_find_package(cmake, consumer, prefix, folder):
     build = os.path.join(folder, "consumer")
     run(cmake, "-G", "Ninja", "-S", consumer, "-B", build, f"-DCMAKE_PREFIX_PATH={prefix}")
     run(cmake, "--build", build)
-    return [run(os.path.join(build, name)) for name in ("consumer_c", "consumer_cpp")]
+    programs = ["consumer_c", "consumer_cpp"] + ["consumer_static"] * os.path.exists(os.path.join(build, "consumer_static"))
+    return [run(os.path.join(build, name)) for name in programs]
 
 
 def by_pkg_config(consumer, library, folder):

@@ -19,11 +19,21 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TOOLS = ("cpack", "lintian", "dpkg-deb", "dpkg-shlibdeps", "readelf", "nm", "pkg-config", "man")
 SCRIPTS = {"preinst", "postinst", "prerm", "postrm", "config"}
+# A context that isolates compiles is refused at once where there is no helper.
+ISOLATED = """#include <stdio.h>
+#include <tilert.h>
+int main(void) {
+  tilert_context_options options = {.struct_size = sizeof options, .cache_mode = TILERT_CACHE_OFF, .isolate = TILERT_ISOLATE_ALWAYS};
+  tilert_context* context;
+  tilert_error* error;
+  puts(tilert_context_create(&options, &context, &error) == TILERT_OK ? "found" : tilert_error_message(error));
+}
+"""
 # Each package's files below /usr, {lib} being the machine's library folder: one file or more for each pattern, and none beside.
 FILES = {
     "libtilert0": ["{lib}/libtilert.so.0", "{lib}/libtilert.so.{version}", "{lib}/tilert-0/tilert_compile"],
     "libtilert0-llvm": ["{lib}/tilert-0/libtilert_llvm.so"],
-    "libtilert-dev": ["{lib}/libtilert.so", "{lib}/pkgconfig/tilert.pc", "{lib}/cmake/tilert/tilert-config.cmake",
+    "libtilert-dev": ["{lib}/libtilert.so", "{lib}/libtilert.a", "{lib}/pkgconfig/tilert.pc", "{lib}/cmake/tilert/tilert-config.cmake",
                       "{lib}/cmake/tilert/tilert-config-version.cmake", "{lib}/cmake/tilert/tilert-targets*.cmake",
                       "share/man/man3/libtilert.3.gz", "include/*"],
     "tilert": ["bin/tilert", "share/man/man1/tilert.1.gz"],
@@ -178,10 +188,18 @@ def check_use(check):
     said = run(usr / "bin/tilert", "compile", ROOT / "tests/e2e/programs/gemm.tir", env=environment)
     check.expect(" bytes, " in said, f"the command compiles nothing: {said}")
     flags = run("pkg-config", "--cflags", "--libs", "tilert", env=environment).split()
-    program = check.folder / "gemm"
-    run("g++", "-std=c++17", "-o", program, ROOT / "samples/gemm.cpp", *flags)
-    said = run(program, env=environment)
-    check.expect("gemm" in said, f"the sample says '{said}'")
+    (check.folder / "isolated.c").write_text(ISOLATED)
+    run("gcc", "-o", check.folder / "isolated", check.folder / "isolated.c", *flags)
+    said = run(check.folder / "isolated", env=environment)
+    check.expect(said.strip() == "found", f"the helper is not found: {said}")
+    # Then with the library inside, which looks for the plugin from the folder of programs.
+    inside = [flag.replace("-ltilert", "-l:libtilert.a") for flag in run("pkg-config", "--static", "--cflags", "--libs", "tilert", env=environment).split()]
+    run("g++", "-std=c++17", "-c", "-o", check.folder / "gemm.o", ROOT / "samples/gemm.cpp", *flags)
+    for program, libraries in ((check.folder / "gemm", flags), (usr / "bin/gemm_static", inside)):
+        run("g++", "-o", program, check.folder / "gemm.o", *libraries)
+        said = run(program, env=environment)
+        check.expect("right" in said, f"the sample says '{said}'")
+    check.expect("libtilert" not in run("readelf", "-d", usr / "bin/gemm_static"), "a static program needs the shared library")
 
 
 def main():
