@@ -1,6 +1,7 @@
 #!/bin/bash
 # rust.sh ACT [words]: the Rust binding against the library in TILERT_LIB_DIR, built in TILERT_SCRATCH. test: its tests and those of
-# its documentation. panics: what a panic in a callback comes to, unwinding and aborting. twenty: prints the lines of the twenty
+# its documentation. panics: what a panic in a callback comes to, unwinding and aborting. hosts: a host with 50
+# kernels on 8 threads, three times each way. twenty: prints the lines of the twenty
 # programs. Ends with 77 where there is no cargo.
 set -euo pipefail
 act=$1
@@ -29,9 +30,20 @@ panics() {
   echo "3 panics went on where they unwind, and ended the process where they abort"
 }
 
+hosts() {
+  local profile
+  for profile in dev abort; do
+    cargo build --quiet --offline --profile $profile --example host
+  done
+  for profile in debug abort; do
+    for round in 1 2 3; do "$CARGO_TARGET_DIR/$profile/examples/host"; done
+  done
+}
+
 case $act in
   test) cargo test --quiet --offline --workspace ;;
   panics) panics ;;
+  hosts) hosts ;;
   twenty) cargo run --quiet --offline --example twenty ;;
   *) echo "rust.sh: no act is called $act"; exit 2 ;;
 esac

@@ -20,7 +20,8 @@ impl List {
     const NONE: List = List { at: [super::NO_EXPR; MOST], count: 0 };
 
     fn of(ids: &[sys::tilert_expr]) -> List {
-        let mut out = List { count: ids.len() as u32, ..List::NONE };
+        // What is beyond the end is refused by `checked`; the library is never told of more than there is.
+        let mut out = List { count: ids.len().min(MOST) as u32, ..List::NONE };
         for (to, id) in out.at.iter_mut().zip(ids) {
             *to = *id;
         }
