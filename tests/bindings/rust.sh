@@ -41,7 +41,10 @@ hosts() {
 }
 
 case $act in
-  test) cargo test --quiet --offline --workspace ;;
+  test)
+    cargo test --quiet --offline --workspace
+    RUSTDOCFLAGS="-D warnings" cargo doc --quiet --offline --no-deps --workspace
+    ;;
   panics) panics ;;
   hosts) hosts ;;
   twenty) cargo run --quiet --offline --example twenty ;;

@@ -15,9 +15,14 @@ fn main() {
     match found {
         Some(folder) => {
             println!("cargo:rustc-link-search=native={}", folder.display());
-            println!("cargo:rustc-link-lib=dylib=tilert");
-            // This package's own tests find the library where it was found now.
-            println!("cargo:rustc-link-arg=-Wl,-rpath,{}", folder.display());
+            if inside() {
+                println!("cargo:rustc-link-lib=static=tilert");
+                NEEDED.iter().for_each(|name| println!("cargo:rustc-link-lib=dylib={}", name));
+            } else {
+                println!("cargo:rustc-link-lib=dylib=tilert");
+                // This package's own tests find the library where it was found now.
+                println!("cargo:rustc-link-arg=-Wl,-rpath,{}", folder.display());
+            }
             println!("cargo:lib_dir={}", folder.display());
         }
         None => {
@@ -28,15 +33,31 @@ fn main() {
     }
 }
 
+/// What libtilert.a needs of the host (TILERT_STATIC_LIBRARIES of cmake/TilertStatic.cmake; the rest is Rust's own).
+const NEEDED: [&str; 3] = ["sqlite3", "sodium", "stdc++"];
+
+/// Whether the library goes into the program.
+fn inside() -> bool {
+    env::var_os("CARGO_FEATURE_STATIC").is_some()
+}
+
+fn file() -> &'static str {
+    if inside() {
+        "libtilert.a"
+    } else {
+        "libtilert.so"
+    }
+}
+
 fn holds_library(folder: &Path) -> bool {
-    folder.join("libtilert.so").exists()
+    folder.join(file()).exists()
 }
 
 fn by_folder(tried: &mut Vec<String>) -> Option<PathBuf> {
     let named = match env::var_os("TILERT_LIB_DIR") {
         Some(value) if !value.is_empty() => PathBuf::from(value),
         _ => {
-            tried.push("TILERT_LIB_DIR, which is not set (the folder that holds libtilert.so)".to_string());
+            tried.push(format!("TILERT_LIB_DIR, which is not set (the folder that holds {})", file()));
             return None;
         }
     };
@@ -44,7 +65,7 @@ fn by_folder(tried: &mut Vec<String>) -> Option<PathBuf> {
         return Some(named.canonicalize().unwrap_or(named));
     }
     // What was asked for by name is not replaced by what happens to be installed.
-    eprintln!("TILERT_LIB_DIR is {}, where there is no libtilert.so", named.display());
+    eprintln!("TILERT_LIB_DIR is {}, where there is no {}", named.display(), file());
     std::process::exit(1);
 }
 

@@ -1,6 +1,10 @@
-//! What a launch through this crate costs over the C interface's own call: the same small kernel on this machine's CPU, one
-//! thread, three arguments. Medians over batches that alternate, in one run: `cargo bench --bench launch`.
+//! What a launch through this crate costs over C's: the same small kernel on this machine's CPU, one thread, three arguments,
+//! launched by a loop that a C compiler makes here (with -O2) and by Rust's. Medians over batches that alternate, in one run: `cargo bench --bench launch`.
 
+use std::ffi::{CStr, CString};
+use std::os::raw::{c_char, c_int, c_void};
+use std::path::Path;
+use std::process::Command;
 use std::time::Instant;
 
 use tilert::prelude::*;
@@ -18,6 +22,43 @@ fn tiny() -> Result<Program> {
             b.parallel(4, |i| y.at(block * 4 + i).set(x.at(block * 4 + i) + shift));
         });
     })
+}
+
+const LOOP: &str = r#"
+#include "tilert.h"
+int launches(const tilert_launch_info* info, unsigned count) {
+  int failed = 0;
+  for (unsigned i = 0; i < count; ++i) failed |= tilert_launch(info) != TILERT_OK;
+  return failed;
+}
+"#;
+
+type Launches = unsafe extern "C" fn(*const sys::tilert_launch_info, u32) -> c_int;
+
+extern "C" {
+    fn dlopen(name: *const c_char, flags: c_int) -> *mut c_void;
+    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+    fn dlerror() -> *const c_char;
+}
+
+/// C's loop, compiled and loaded.
+fn launches_by_c() -> Launches {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let (source, library) = (folder.join("launches.c"), folder.join("launches.so"));
+    std::fs::write(&source, LOOP).expect("the build folder");
+    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../include");
+    let mut made = Command::new("cc");
+    made.args(["-O2", "-shared", "-fPIC", "-I"]).arg(include).arg("-o").arg(&library).arg(source);
+    assert!(made.status().expect("a C compiler").success());
+    let (path, name) = (CString::new(library.to_str().unwrap()).unwrap(), CString::new("launches").unwrap());
+    // SAFETY: the library made above, whose function has this type; it takes libtilert from this process.
+    unsafe {
+        let library = dlopen(path.as_ptr(), 2);
+        assert!(!library.is_null(), "{:?}", CStr::from_ptr(dlerror()));
+        let found = dlsym(library, name.as_ptr());
+        assert!(!found.is_null());
+        std::mem::transmute::<*mut c_void, Launches>(found)
+    }
 }
 
 /// Nanoseconds a call, of one batch.
@@ -75,6 +116,7 @@ fn main() -> Result<()> {
     let x = vec![1f32; 4];
     let (mut y, mut z, mut w, mut v) = (vec![0f32; 4], vec![0f32; 4], vec![0f32; 4], vec![0f32; 4]);
     let shape = [4i64];
+    let launches = launches_by_c();
     let by_c = raw(&loaded, &x, &mut y, &shape);
     let mut bound = loaded.bind(vec![input(&x, &[4])?, output(&mut z, &[4])?, Argument::scalar(1f32)], &[])?;
 
@@ -82,11 +124,11 @@ fn main() -> Result<()> {
     let (mut c, mut again, mut packed, mut kept) = (vec![], vec![], vec![], vec![]);
     let (mut over_bound, mut over_packed, mut over_kept) = (vec![], vec![], vec![]);
     for _ in 0..ROUNDS {
-        let raw = batch(|| {
-            // SAFETY: memory that lives through the call.
-            let status = unsafe { sys::tilert_launch(&by_c.info) };
-            assert_eq!(status, sys::TILERT_OK);
-        });
+        let start = Instant::now();
+        // SAFETY: memory that lives through the calls.
+        let failed = unsafe { launches(&by_c.info, BATCH) };
+        let raw = start.elapsed().as_nanos() as f64 / f64::from(BATCH);
+        assert_eq!(failed, 0);
         let run = batch(|| bound.run(Stream::null()).expect("a launch"));
         let one = batch(|| {
             let arguments = match (input(&x, &[4]), output(&mut w, &[4])) {
