@@ -8,6 +8,7 @@
 #include "support/files.h"
 
 #include <gmock/gmock.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -229,6 +230,29 @@ TEST_F(Helper, TheEnvironmentAndTheLocaleOfTheHostDoNotReachIt) {
   for (const char* name : {"NVRTC_APPEND_FLAGS", "LC_ALL", "LD_PRELOAD"}) unsetenv(name);
   EXPECT_THAT(seen.log, AllOf(HasSubstr("LC_ALL=C\n"), testing::Not(HasSubstr("NVRTC_APPEND")),
                               testing::Not(HasSubstr("LD_PRELOAD"))));
+}
+
+// A pipe's reader waits for every writer: one that the helper kept would hold the host's own pipes open for as long as a compile lasts.
+TEST_F(Helper, WhatTheHostLeavesOpenIsClosedInItWhileItRuns) {
+  int low[2], ends[2];
+  ASSERT_EQ(pipe(low), 0);  // marked neither
+  ASSERT_EQ(pipe(ends), 0);
+  const int high = dup2(ends[1], 200);
+  ASSERT_EQ(high, 200);
+  {
+    Result<ChildProcess> child = ChildProcess::start(helper_, {});
+    ASSERT_TRUE(child) << child.error().message;
+    for (const int writer : {low[1], ends[1], high}) close(writer);
+    for (const int reader : {low[0], ends[0]}) {
+      pollfd end{reader, POLLIN, 0};
+      EXPECT_EQ(poll(&end, 1, 20000), 1) << "the helper holds a writer of the host's pipe";
+      char byte;
+      if (end.revents) EXPECT_EQ(read(reader, &byte, 1), 0);
+    }
+    pollfd ended{child->process(), POLLIN, 0};
+    EXPECT_EQ(poll(&ended, 1, 0), 0) << "it waits for its request all the while";
+  }
+  for (const int reader : {low[0], ends[0]}) close(reader);
 }
 
 TEST_F(Helper, SixteenThreadsHaveOneEach) {
