@@ -38,6 +38,9 @@ TL_DEV void tl_load_words(tl_u32 (&r)[N], const T* src) {
 typedef _Float16 tl_h4 __attribute__((ext_vector_type(4)));
 typedef _Float16 tl_h8 __attribute__((ext_vector_type(8)));
 typedef _Float16 tl_h16 __attribute__((ext_vector_type(16)));
+#if defined(__gfx950__)
+typedef __bf16 tl_b8 __attribute__((ext_vector_type(8)));
+#endif
 typedef short tl_s4 __attribute__((ext_vector_type(4)));
 typedef short tl_s8 __attribute__((ext_vector_type(8)));
 typedef short tl_s16 __attribute__((ext_vector_type(16)));
@@ -60,8 +63,12 @@ TL_DEV To tl_lanes(const From* x) {
 #if defined(__GFX9__)
 TL_DEV void tl_mfma_32x32x16_f16(float (&d)[16], const tl_u32 (&a)[4], const tl_u32 (&b)[4]) {
   tl_f16v sums = tl_lanes<tl_f16v>(d);
+#if defined(__gfx950__)
+  sums = __builtin_amdgcn_mfma_f32_32x32x16_f16(tl_lanes<tl_h8>(a), tl_lanes<tl_h8>(b), sums, 0, 0, 0);
+#else
   sums = __builtin_amdgcn_mfma_f32_32x32x8f16(tl_lanes<tl_h4>(a + 0), tl_lanes<tl_h4>(b + 0), sums, 0, 0, 0);
   sums = __builtin_amdgcn_mfma_f32_32x32x8f16(tl_lanes<tl_h4>(a + 2), tl_lanes<tl_h4>(b + 2), sums, 0, 0, 0);
+#endif
   __builtin_memcpy(d, &sums, sizeof(sums));
 }
 #endif
@@ -70,8 +77,12 @@ TL_DEV void tl_mfma_32x32x16_f16(float (&d)[16], const tl_u32 (&a)[4], const tl_
 #if defined(__GFX9__)
 TL_DEV void tl_mfma_16x16x32_f16(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4]) {
   tl_f4v sums = tl_lanes<tl_f4v>(d);
+#if defined(__gfx950__)
+  sums = __builtin_amdgcn_mfma_f32_16x16x32_f16(tl_lanes<tl_h8>(a), tl_lanes<tl_h8>(b), sums, 0, 0, 0);
+#else
   sums = __builtin_amdgcn_mfma_f32_16x16x16f16(tl_lanes<tl_h4>(a + 0), tl_lanes<tl_h4>(b + 0), sums, 0, 0, 0);
   sums = __builtin_amdgcn_mfma_f32_16x16x16f16(tl_lanes<tl_h4>(a + 2), tl_lanes<tl_h4>(b + 2), sums, 0, 0, 0);
+#endif
   __builtin_memcpy(d, &sums, sizeof(sums));
 }
 #endif
@@ -80,8 +91,12 @@ TL_DEV void tl_mfma_16x16x32_f16(float (&d)[4], const tl_u32 (&a)[4], const tl_u
 #if defined(__GFX9__)
 TL_DEV void tl_mfma_32x32x16_bf16(float (&d)[16], const tl_u32 (&a)[4], const tl_u32 (&b)[4]) {
   tl_f16v sums = tl_lanes<tl_f16v>(d);
+#if defined(__gfx950__)
+  sums = __builtin_amdgcn_mfma_f32_32x32x16_bf16(tl_lanes<tl_b8>(a), tl_lanes<tl_b8>(b), sums, 0, 0, 0);
+#else
   sums = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(tl_lanes<tl_s4>(a + 0), tl_lanes<tl_s4>(b + 0), sums, 0, 0, 0);
   sums = __builtin_amdgcn_mfma_f32_32x32x8bf16_1k(tl_lanes<tl_s4>(a + 2), tl_lanes<tl_s4>(b + 2), sums, 0, 0, 0);
+#endif
   __builtin_memcpy(d, &sums, sizeof(sums));
 }
 #endif
@@ -90,8 +105,12 @@ TL_DEV void tl_mfma_32x32x16_bf16(float (&d)[16], const tl_u32 (&a)[4], const tl
 #if defined(__GFX9__)
 TL_DEV void tl_mfma_16x16x32_bf16(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4]) {
   tl_f4v sums = tl_lanes<tl_f4v>(d);
+#if defined(__gfx950__)
+  sums = __builtin_amdgcn_mfma_f32_16x16x32_bf16(tl_lanes<tl_b8>(a), tl_lanes<tl_b8>(b), sums, 0, 0, 0);
+#else
   sums = __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(tl_lanes<tl_s4>(a + 0), tl_lanes<tl_s4>(b + 0), sums, 0, 0, 0);
   sums = __builtin_amdgcn_mfma_f32_16x16x16bf16_1k(tl_lanes<tl_s4>(a + 2), tl_lanes<tl_s4>(b + 2), sums, 0, 0, 0);
+#endif
   __builtin_memcpy(d, &sums, sizeof(sums));
 }
 #endif
@@ -163,6 +182,8 @@ TL_DEV void tl_mfma_32x32x32_s8(int (&d)[16], const tl_u32 (&a)[4], const tl_u32
   sums = __builtin_amdgcn_mfma_i32_32x32x8i8(static_cast<int>(a[1]), static_cast<int>(b[1]), sums, 0, 0, 0);
   sums = __builtin_amdgcn_mfma_i32_32x32x8i8(static_cast<int>(a[2]), static_cast<int>(b[2]), sums, 0, 0, 0);
   sums = __builtin_amdgcn_mfma_i32_32x32x8i8(static_cast<int>(a[3]), static_cast<int>(b[3]), sums, 0, 0, 0);
+#elif defined(__gfx950__)
+  sums = __builtin_amdgcn_mfma_i32_32x32x32_i8(tl_lanes<tl_i4v>(a), tl_lanes<tl_i4v>(b), sums, 0, 0, 0);
 #else
   sums = __builtin_amdgcn_mfma_i32_32x32x16_i8(tl_lanes<long>(a + 0), tl_lanes<long>(b + 0), sums, 0, 0, 0);
   sums = __builtin_amdgcn_mfma_i32_32x32x16_i8(tl_lanes<long>(a + 2), tl_lanes<long>(b + 2), sums, 0, 0, 0);
@@ -180,6 +201,8 @@ TL_DEV void tl_mfma_16x16x64_s8(int (&d)[4], const tl_u32 (&a)[4], const tl_u32 
   sums = __builtin_amdgcn_mfma_i32_16x16x16i8(static_cast<int>(a[1]), static_cast<int>(b[1]), sums, 0, 0, 0);
   sums = __builtin_amdgcn_mfma_i32_16x16x16i8(static_cast<int>(a[2]), static_cast<int>(b[2]), sums, 0, 0, 0);
   sums = __builtin_amdgcn_mfma_i32_16x16x16i8(static_cast<int>(a[3]), static_cast<int>(b[3]), sums, 0, 0, 0);
+#elif defined(__gfx950__)
+  sums = __builtin_amdgcn_mfma_i32_16x16x64_i8(tl_lanes<tl_i4v>(a), tl_lanes<tl_i4v>(b), sums, 0, 0, 0);
 #else
   sums = __builtin_amdgcn_mfma_i32_16x16x32_i8(tl_lanes<long>(a + 0), tl_lanes<long>(b + 0), sums, 0, 0, 0);
   sums = __builtin_amdgcn_mfma_i32_16x16x32_i8(tl_lanes<long>(a + 2), tl_lanes<long>(b + 2), sums, 0, 0, 0);

@@ -88,7 +88,7 @@ bool is_plain(std::string_view text) {
 
 // In the order of CUDA's; what device/hip adds stands before the first of its parts that follows it and takes one's place.
 std::vector<Part> hip_parts() {
-  const std::vector<Part> own = parts_of({"types.hip", "math.hip", "fast.hip", "memory.hip", "matrix.hip", "matrix_fp8.hip", "sync.hip", "atomic.hip"});
+  const std::vector<Part> own = parts_of({"types.hip", "math.hip", "wide.hip", "fast.hip", "memory.hip", "matrix.hip", "matrix_fp8.hip", "widen.hip", "sync.hip", "atomic.hip"});
   std::vector<char> placed(own.size());
   std::vector<Part> out;
   std::set<std::string_view> replaced;

@@ -152,7 +152,7 @@ int64_t swizzle_span(int64_t row_bytes) {
   return span == std::end(kSpans) ? 0 : *span;
 }
 
-Result<AddressMap> swizzled_map(const std::vector<int64_t>& shape, int64_t element_bytes, int64_t span) {
+Result<AddressMap> swizzled_map(const std::vector<int64_t>& shape, int64_t element_bytes, int64_t span, int banks) {
   const int64_t row_bytes = (shape.empty() ? 1 : shape.back()) * element_bytes;
   if (span == 0) span = swizzle_span(row_bytes);
   if (std::ranges::find(kSpans, span) == std::end(kSpans) || row_bytes % span != 0) {
@@ -173,7 +173,7 @@ Result<AddressMap> swizzled_map(const std::vector<int64_t>& shape, int64_t eleme
     tile *= shape[static_cast<size_t>(d)];
   }
   const int bits = span == 128 ? 3 : span == 64 ? 2 : 1;
-  return AddressMap(shape, element_bytes, std::move(terms), Swizzle{bits, 4, 3});
+  return AddressMap(shape, element_bytes, std::move(terms), Swizzle{bits, 4, banks == 64 ? 4 : 3});
 }
 
 }  // namespace tilert

@@ -86,7 +86,8 @@ AddressMap padded_map(const std::vector<int64_t>& shape, int64_t element_bytes, 
 // Rows in pieces of `span` bytes (128, 64 or 32; 0: the largest that divides the row), each piece's rows one after
 // another (rounded up to 8 rows), pieces rows x span apart, 16-byte chunks XORed with the row: the order that TMA writes
 // with a box of `span` bytes and that wgmma reads. Dims before the last two are whole tiles. INVALID where no span divides.
-Result<AddressMap> swizzled_map(const std::vector<int64_t>& shape, int64_t element_bytes, int64_t span = 0);
+// With 64 banks two times as many rows lie beside each other before a chunk moves on: sixteen rows' chunks are on different banks.
+Result<AddressMap> swizzled_map(const std::vector<int64_t>& shape, int64_t element_bytes, int64_t span = 0, int banks = 32);
 
 // Row-major, each 16-byte chunk XORed with the number of its row of `row_bytes`, as far as that is a power of two from 32 on
 // that divides the tile; plain row-major else. What a tile with views has: where a byte lies depends on its row-major place

@@ -323,8 +323,8 @@ class Inference {
       // Lanes read 32 bytes of four rows at a time: rows an odd number of 32 bytes apart are on different banks.
       return padded_map(shape, bytes, shape.back() * bytes % 64 == 0 ? 32 : 0);
     } else if (matrix) {
-      if (const auto turned = turned_tile_map(program_, kernel_, tile, shape); turned && context_.target.is_hip()) return *turned;
-      if (const auto swizzled = swizzled_map(shape, bytes)) return *swizzled;
+      if (const auto turned = turned_tile_map(program_, kernel_, tile, shape, context_.target.shared_banks); turned && context_.target.is_hip()) return *turned;
+      if (const auto swizzled = swizzled_map(shape, bytes, 0, context_.target.shared_banks)) return *swizzled;
       // A pitch of an odd number of 16-byte chunks keeps eight rows on different banks.
       return padded_map(shape, bytes, (shape.back() * bytes / 16) % 2 == 0 ? 16 : 0);
     }

@@ -92,10 +92,30 @@ bool operand_by_ldmatrix(const Program& program, const Region& region, DType ope
   return b.shape.back()->as_int() % chunk == 0 && region.extents.back() % chunk == 0 && offset->is_constant() && offset->as_int() % chunk == 0;
 }
 
+// AMD: tiles of these are read in steps too, and widened on the way (passes/wave_widen).
+bool widens_in_steps(DType own, DType to) {
+  return (own == DType::e4m3 || own == DType::e5m2) && (to == DType::f16 || to == DType::bf16);
+}
+
 // AMD: lanes read their elements of a step from the tile themselves.
 bool operand_in_steps(const Program& program, const Region& region, DType operand) {
   const Buffer& b = program.buffer(region.buffer);
-  return b.scope == Scope::shared && b.dtype == operand && operand != DType::f64 && !is_packed(program, region.buffer);
+  return b.scope == Scope::shared && (b.dtype == operand || widens_in_steps(b.dtype, operand)) && operand != DType::f64 && !is_packed(program, region.buffer);
+}
+
+bool has_f16_subnormals(DType type) { return type == DType::e5m2 || type == DType::e5m2fnuz; }
+
+// AMD: what both operands are of in the unit. 8-bit types as they are where it has them; else what they all become, and that is
+// bf16 where it would take the subnormal numbers of f16 for zeros.
+std::vector<const Atom*> wave_atoms(const Program& program, const Gemm& gemm, const Target& target) {
+  const DType a = program.buffer(gemm.a.buffer).dtype, b = program.buffer(gemm.b.buffer).dtype, sum = program.buffer(gemm.c.buffer).dtype;
+  DType operand = operand_dtype(program, gemm);
+  if (dtype_bits(a) == 8 && dtype_bits(b) == 8) {
+    if (auto own = atoms_for(target, a, b, sum); !own.empty()) return own;
+  }
+  const bool narrow = dtype_bits(a) <= 8 && dtype_bits(b) <= 8;
+  if (narrow && (has_f16_subnormals(a) || has_f16_subnormals(b)) && target.has(Feature::flushes_products)) operand = DType::bf16;
+  return atoms_for(target, operand, operand, sum);
 }
 
 // Rows to warps while a warp keeps at least one atom; a product whose left side is a fragment, or whose result is reduced
@@ -163,7 +183,8 @@ Result<GemmPlan> plan_gemm(const Program& program, const Kernel& kernel, const P
   const DType operand = operand_dtype(program, gemm), result = program.buffer(gemm.c.buffer).dtype;
   const int warps = threads / context.target.warp_size;
   double least = 0;
-  for (const Atom* atom : atoms_for(context.target, operand, operand, result, gemm.sparse())) {
+  const bool by_lanes = context.target.is_hip() && !gemm.sparse();
+  for (const Atom* atom : by_lanes ? wave_atoms(program, gemm, context.target) : atoms_for(context.target, operand, operand, result, gemm.sparse())) {
     if (atom->is_wgmma() || !primitive_from_name(mma_primitive(*atom)) || threads % context.target.warp_size != 0) continue;
     // AMD's come in two sizes: the one with less padding, else the larger.
     const double padded = context.target.is_hip() ? padded_work(program, kernel, gemm, *atom, plan, warps) : 0;
@@ -184,8 +205,8 @@ Result<GemmPlan> plan_gemm(const Program& program, const Kernel& kernel, const P
   plan.warps_n = static_cast<int>(grid.n);
   const bool fits = exact(atom_counts(*plan.atom, m, n, plan.k, grid), *plan.atom, grid, plan);
   if (context.target.is_hip()) {
-    plan.a_ldmatrix = fits && operand == plan.atom->a && operand_in_steps(program, gemm.a, operand);
-    plan.b_ldmatrix = fits && operand == plan.atom->b && operand_in_steps(program, gemm.b, operand);
+    plan.a_ldmatrix = fits && operand_in_steps(program, gemm.a, plan.atom->a);
+    plan.b_ldmatrix = fits && operand_in_steps(program, gemm.b, plan.atom->b);
     return plan;
   }
   plan.a_ldmatrix = fits && operand_by_ldmatrix(program, gemm.a, operand, !gemm.trans_a);

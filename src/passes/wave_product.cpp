@@ -4,12 +4,13 @@
 #include "ir/visit.h"
 #include "passes/element_wise.h"
 #include "passes/select.h"
+#include "passes/wave_widen.h"
 
 namespace tilert::passes {
 
 using namespace ir;
 
-std::optional<AddressMap> turned_tile_map(const Program& program, const Kernel& kernel, BufferId tile, const std::vector<int64_t>& shape) {
+std::optional<AddressMap> turned_tile_map(const Program& program, const Kernel& kernel, BufferId tile, const std::vector<int64_t>& shape, int banks) {
   bool first = shape.size() == 2;
   for_each_stmt(kernel.body, [&](const Stmt& s) {
     const auto* g = std::get_if<Gemm>(&s.node);
@@ -19,7 +20,7 @@ std::optional<AddressMap> turned_tile_map(const Program& program, const Kernel& 
   if (!first) return std::nullopt;
   const std::vector<int64_t> turned{shape[1], shape[0]};
   const int64_t bytes = dtype_bytes(program.buffer(tile).dtype);
-  if (const auto swizzled = swizzled_map(turned, bytes)) return swizzled->permute({1, 0});
+  if (const auto swizzled = swizzled_map(turned, bytes, 0, banks)) return swizzled->permute({1, 0});
   return padded_map(turned, bytes, (shape[0] * bytes / 16) % 2 == 0 ? 16 : 0).permute({1, 0});
 }
 
@@ -29,6 +30,7 @@ Primitive packing_of(DType type) {
 }
 
 void load_lane_words(Lower& low, const Atom& atom, const LaneOperand& operand, BufferId to, Expr kk, Expr first, int64_t count, int64_t lines) {
+  if (is_widened(low, atom, operand)) return load_widened_words(low, atom, operand, to, kk, first, count, lines);
   Arena& arena = low.arena();
   const int64_t elements = atom.a_registers(), chunk = 16 / dtype_bytes(atom.a), words = elements * dtype_bytes(atom.a) / 4;
   const AddressMap& map = low.plan().shared.at(operand.region.buffer);

@@ -11,7 +11,8 @@
 namespace tilert::passes {
 
 // The place of a shared tile that products read with K along its first dim alone: turned, so that a lane reads 16 bytes of K.
-std::optional<AddressMap> turned_tile_map(const ir::Program& program, const ir::Kernel& kernel, ir::BufferId tile, const std::vector<int64_t>& shape);
+std::optional<AddressMap> turned_tile_map(const ir::Program& program, const ir::Kernel& kernel, ir::BufferId tile, const std::vector<int64_t>& shape,
+                                          int banks);
 
 // An operand in a shared tile of the instruction's type.
 struct LaneOperand {

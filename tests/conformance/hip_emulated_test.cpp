@@ -240,8 +240,8 @@ TEST_P(EmulatedAmd, GivesWhatTheCasesSay) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Gpu, EmulatedAmd,
-                         testing::Values(HipEmulated{"gfx90a", false, 4}, HipEmulated{"gfx942", false, 1}, HipEmulated{"gfx942", true, 3}, HipEmulated{"gfx1100", false, 1},
-                                         HipEmulated{"gfx1201", true, 3}),
+                         testing::Values(HipEmulated{"gfx90a", false, 4}, HipEmulated{"gfx942", false, 1}, HipEmulated{"gfx942", true, 3}, HipEmulated{"gfx950", false, 4},
+                                         HipEmulated{"gfx1100", false, 1}, HipEmulated{"gfx1201", true, 3}),
                          [](const auto& info) { return std::string(info.param.target) + (info.param.races ? "_races" : "_outcomes"); });
 
 }  // namespace

@@ -90,6 +90,25 @@ TEST(AddressMap, The128ByteSwizzleXorsTheChunkWithTheRow) {
   }
 }
 
+// Lanes read 16 bytes each of a column of rows: the pieces that a cycle serves, 8 of 32 banks or 16 of 64, are in banks of their own.
+TEST(AddressMap, AColumnOfPiecesHasEveryBankOnce) {
+  for (const int banks : {32, 64})
+    for (const int64_t span : {128, 64, 32}) {
+      const AddressMap map = *swizzled_map({32, 2 * span}, 2, span, banks);
+      const int64_t lanes = banks / 4;
+      for (int64_t chunk = 0; chunk < 4 * span / 16; ++chunk)
+        for (int64_t first = 0; first < 32; first += lanes) {
+          std::set<int64_t> seen;
+          for (int64_t lane = 0; lane < lanes; ++lane) seen.insert(map.evaluate({first + lane, chunk * 8}) % (banks * 4));
+          ASSERT_EQ(static_cast<int64_t>(seen.size()), lanes) << map.text() << " chunk " << chunk;
+        }
+      std::set<int64_t> places;
+      for (int64_t row = 0; row < 32; ++row)
+        for (int64_t column = 0; column < 2 * span; ++column) places.insert(map.evaluate({row, column}));
+      ASSERT_EQ(static_cast<int64_t>(places.size()), 64 * span) << map.text();
+    }
+}
+
 TEST(AddressMap, TheSpanIsTheLargestThatDividesTheRow) {
   EXPECT_EQ(swizzle_span(128), 128);
   EXPECT_EQ(swizzle_span(512), 128);

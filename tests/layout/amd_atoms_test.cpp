@@ -62,7 +62,7 @@ TEST(AmdAtoms, HaveTheLaneMapsOfTheirUnits) {
     }
     EXPECT_EQ(atom.a_registers() * dtype_bits(atom.a) % 128, 0) << atom.name << ": a lane has pieces of 16 bytes";
   }
-  EXPECT_EQ(rows, 39);
+  EXPECT_EQ(rows, 47);
 }
 
 TEST(AmdAtoms, EachTargetHasThoseOfItsUnit) {
@@ -75,7 +75,7 @@ TEST(AmdAtoms, EachTargetHasThoseOfItsUnit) {
   EXPECT_EQ(names("gfx90a", DType::e4m3fnuz, DType::f32), "");
   EXPECT_EQ(names("gfx942", DType::e4m3fnuz, DType::f32), "mfma_16x16x64_e4m3fnuz mfma_32x32x32_e4m3fnuz ");
   EXPECT_EQ(names("gfx942", DType::e4m3, DType::f32), "");  // its unit has no such format
-  EXPECT_EQ(names("gfx950", DType::e4m3, DType::f32), "mfma_16x16x64_e4m3 mfma_32x32x32_e4m3 ");
+  EXPECT_EQ(names("gfx950", DType::e4m3, DType::f32), "mfma_16x16x128_e4m3 mfma_16x16x64_e4m3 mfma_32x32x64_e4m3 mfma_32x32x32_e4m3 ");
   EXPECT_EQ(names("gfx1100", DType::f16, DType::f32), "wmma_16x16x16_f16 ");
   EXPECT_EQ(names("gfx1100", DType::e4m3, DType::f32), "");
   EXPECT_EQ(names("gfx1201", DType::e4m3, DType::f32), "wmma12_16x16x32_e4m3 ");

@@ -21,6 +21,35 @@ TL_DEV void tl_load_words(tl_u32 (&r)[N], const T* src, int line = __builtin_LIN
   }
 }
 
+//@ tl_load_widened
+// Numbers of 8 bits as 16-bit ones, each by its value.
+template <class To, class From, int N, class T>
+TL_DEV void tl_load_widened(tl_u32 (&r)[N], const T* src, int line) {
+  tlemu_vector(src, 2 * N, line);
+  for (int i = 0; i < 2 * N; ++i) {
+    From x;
+    memcpy(&x, reinterpret_cast<const char*>(src) + i, 1);
+    const To y = tl_from_float<To>(tl_small_value(x));
+    memcpy(reinterpret_cast<char*>(r) + 2 * i, &y, 2);
+  }
+}
+
+//@ tl_load_e4m3_as_f16
+template <int N, class T>
+TL_DEV void tl_load_e4m3_as_f16(tl_u32 (&r)[N], const T* src, int line = __builtin_LINE()) { tl_load_widened<tl_f16, tl_e4m3>(r, src, line); }
+
+//@ tl_load_e4m3_as_bf16
+template <int N, class T>
+TL_DEV void tl_load_e4m3_as_bf16(tl_u32 (&r)[N], const T* src, int line = __builtin_LINE()) { tl_load_widened<tl_bf16, tl_e4m3>(r, src, line); }
+
+//@ tl_load_e5m2_as_f16
+template <int N, class T>
+TL_DEV void tl_load_e5m2_as_f16(tl_u32 (&r)[N], const T* src, int line = __builtin_LINE()) { tl_load_widened<tl_f16, tl_e5m2>(r, src, line); }
+
+//@ tl_load_e5m2_as_bf16
+template <int N, class T>
+TL_DEV void tl_load_e5m2_as_bf16(tl_u32 (&r)[N], const T* src, int line = __builtin_LINE()) { tl_load_widened<tl_bf16, tl_e5m2>(r, src, line); }
+
 //@ tl_shuffle_lane
 template <class T>
 TL_DEV void tl_shuffle_lane(T (&dst)[1], T (&src)[1], int lane, int line = __builtin_LINE()) {
@@ -160,6 +189,46 @@ TL_DEV void tl_mfma_32x32x32_e5m2(float (&d)[16], const tl_u32 (&a)[4], const tl
 //@ tl_mfma_16x16x64_e5m2
 TL_DEV void tl_mfma_16x16x64_e5m2(float (&d)[4], const tl_u32 (&a)[4], const tl_u32 (&b)[4], int line = __builtin_LINE()) {
   tlemu_wave_product(tlemu_wave_mfma_16x16x64_e5m2, d, a, b, line);
+}
+
+//@ tl_mfma_32x32x64_e4m3
+TL_DEV void tl_mfma_32x32x64_e4m3(float (&d)[16], const tl_u32 (&a)[8], const tl_u32 (&b)[8], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_32x32x64_e4m3, d, a, b, line);
+}
+
+//@ tl_mfma_16x16x128_e4m3
+TL_DEV void tl_mfma_16x16x128_e4m3(float (&d)[4], const tl_u32 (&a)[8], const tl_u32 (&b)[8], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_16x16x128_e4m3, d, a, b, line);
+}
+
+//@ tl_mfma_32x32x64_e4m3_e5m2
+TL_DEV void tl_mfma_32x32x64_e4m3_e5m2(float (&d)[16], const tl_u32 (&a)[8], const tl_u32 (&b)[8], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_32x32x64_e4m3_e5m2, d, a, b, line);
+}
+
+//@ tl_mfma_16x16x128_e4m3_e5m2
+TL_DEV void tl_mfma_16x16x128_e4m3_e5m2(float (&d)[4], const tl_u32 (&a)[8], const tl_u32 (&b)[8], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_16x16x128_e4m3_e5m2, d, a, b, line);
+}
+
+//@ tl_mfma_32x32x64_e5m2_e4m3
+TL_DEV void tl_mfma_32x32x64_e5m2_e4m3(float (&d)[16], const tl_u32 (&a)[8], const tl_u32 (&b)[8], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_32x32x64_e5m2_e4m3, d, a, b, line);
+}
+
+//@ tl_mfma_16x16x128_e5m2_e4m3
+TL_DEV void tl_mfma_16x16x128_e5m2_e4m3(float (&d)[4], const tl_u32 (&a)[8], const tl_u32 (&b)[8], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_16x16x128_e5m2_e4m3, d, a, b, line);
+}
+
+//@ tl_mfma_32x32x64_e5m2
+TL_DEV void tl_mfma_32x32x64_e5m2(float (&d)[16], const tl_u32 (&a)[8], const tl_u32 (&b)[8], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_32x32x64_e5m2, d, a, b, line);
+}
+
+//@ tl_mfma_16x16x128_e5m2
+TL_DEV void tl_mfma_16x16x128_e5m2(float (&d)[4], const tl_u32 (&a)[8], const tl_u32 (&b)[8], int line = __builtin_LINE()) {
+  tlemu_wave_product(tlemu_wave_mfma_16x16x128_e5m2, d, a, b, line);
 }
 
 //@ tl_wmma_16x16x16_f16

@@ -167,7 +167,7 @@ std::vector<Part> device_parts() {
 
 std::vector<Part> hip_parts() {
   std::vector<Part> out;
-  for (const char* name : {"types.hip", "math.hip", "fast.hip", "memory.hip", "matrix.hip", "matrix_fp8.hip", "sync.hip", "atomic.hip"})
+  for (const char* name : {"types.hip", "math.hip", "wide.hip", "fast.hip", "memory.hip", "matrix.hip", "matrix_fp8.hip", "widen.hip", "sync.hip", "atomic.hip"})
     for (Part& part : cut(file(name))) out.push_back(std::move(part));
   return out;
 }
