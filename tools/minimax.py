@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""The polynomials behind src/codegen/llvm_math.cpp: prints src/codegen/llvm_math.def. Needs mpmath.
+"""The polynomials behind src/codegen/llvm_math.cpp: prints src/codegen/llvm_math.def. Needs mpmath. With the argument f64: those of erf in
+device/hip/wide.hip, whose coefficients are rounded at once.
 
 Each is the polynomial that minimizes the greatest weighted error max |w(x) (f(x) - sum c_k x^k)| on an interval, found by
 Remez's exchange in 60 digits. Coefficients are then rounded to f32 one by one, the lowest first, and the others are fitted
 again around those already rounded, so that the rounding of a low coefficient is mended by the higher ones.
 """
+import sys
+
 import mpmath as mp
 
 mp.mp.dps = 60
@@ -129,4 +132,21 @@ def main():
     print("#undef TILERT_POLYNOMIAL")
 
 
-main()
+def wide(name, f, w, a, b, degree):
+    c, error = fit(f, w, mp.mpf(a), mp.mpf(b), list(range(degree + 1)))
+    print(f"// {name}; greatest weighted error 2^{mp.nstr(mp.log(error, 2), 4)}, lowest coefficient first")
+    print(", ".join(float(q).hex() for q in c))
+
+
+def wide_erf():
+    edge = mp.mpf(10) ** -25
+    wide("erf(r) / r - 1 in x = r^2 up to 0.9375^2, relative to erf(r) / r",
+         lambda x: mp.erf(mp.sqrt(x)) / mp.sqrt(x) - 1 if x > edge else 2 / mp.sqrt(mp.pi) * (1 - x / 3) - 1,
+         lambda x: mp.sqrt(x) / mp.erf(mp.sqrt(x)) if x > edge else mp.sqrt(mp.pi) / 2, 0, mp.mpf("0.9375") ** 2, 12)
+    for middle, half, degree in (("1.75", "0.8125", 16), ("4.25", "1.6875", 12)):
+        m = mp.mpf(middle)
+        wide(f"log(erfc({middle} + x)) up to {half} from there, weight erfc / erf", lambda x, m=m: mp.log(mp.erfc(x + m)),
+             lambda x, m=m: mp.erfc(x + m) / mp.erf(x + m), -mp.mpf(half), half, degree)
+
+
+wide_erf() if sys.argv[1:] == ["f64"] else main()

@@ -321,24 +321,3 @@ TL_DEV bool tl_isinf(T x) { return __builtin_fabsf(tl_float(x)) == tl_inf(); }
 //@ tl_isfinite
 template <class T>
 TL_DEV bool tl_isfinite(T x) { return __builtin_fabsf(tl_float(x)) < tl_inf(); }
-
-//@ tl_f64_fma
-TL_DEV double tl_f64_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
-
-//@ tl_f64_sqrt
-TL_DEV double tl_f64_sqrt(double x) { return __builtin_sqrt(x); }
-
-//@ tl_f64_rsqrt
-TL_DEV double tl_f64_rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
-
-//@ tl_f64_floor
-TL_DEV double tl_f64_floor(double x) { return __builtin_floor(x); }
-
-//@ tl_f64_ceil
-TL_DEV double tl_f64_ceil(double x) { return __builtin_ceil(x); }
-
-//@ tl_f64_round
-TL_DEV double tl_f64_round(double x) { return __builtin_rint(x); }
-
-//@ tl_f64_trunc
-TL_DEV double tl_f64_trunc(double x) { return __builtin_trunc(x); }
