@@ -16,9 +16,9 @@ static double now(void) {
 
 static int compare(const void* x, const void* y) { return (*(const double*)x > *(const double*)y) - (*(const double*)x < *(const double*)y); }
 
-static void need(tilert_status status, tilert_error* error) {
+static void need(tilert_status status, tilert_error* const* error) {
   if (status == TILERT_OK) return;
-  fprintf(stderr, "%s: %s\n", tilert_status_name(status), tilert_error_message(error));
+  fprintf(stderr, "%s: %s\n", tilert_status_name(status), tilert_error_message(error ? *error : NULL));
   exit(2);
 }
 
@@ -36,11 +36,11 @@ int main(int argc, char** argv) {
   tilert_device* device = NULL;
   tilert_kernel* kernel = NULL;
   tilert_loaded* loaded = NULL;
-  need(tilert_program_parse(text, size, argv[1], 0, &program, &error), error);
-  need(tilert_context_create(&options, &context, &error), error);
-  need(tilert_device_open(context, &cpu, &device, &error), error);
-  need(tilert_kernel_create(context, program, NULL, &kernel, &error), error);
-  need(tilert_prepare(kernel, device, NULL, &loaded, &error), error);
+  need(tilert_program_parse(text, size, argv[1], 0, &program, &error), &error);
+  need(tilert_context_create(&options, &context, &error), &error);
+  need(tilert_device_open(context, &cpu, &device, &error), &error);
+  need(tilert_kernel_create(context, program, NULL, &kernel, &error), &error);
+  need(tilert_prepare(kernel, device, NULL, &loaded, &error), &error);
   const int64_t none = 0;
   const tilert_argument arguments[3] = {{.kind = TILERT_ARGUMENT_TENSOR, .dtype = TILERT_F32, .shape = &none, .ndim = 1},
                                         {.kind = TILERT_ARGUMENT_TENSOR, .dtype = TILERT_F32, .shape = &none, .ndim = 1},

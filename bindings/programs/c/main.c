@@ -7,9 +7,9 @@
 #include "programs.h"
 
 /* Ends the program where something failed, and says why. */
-static void need(const char* what, tilert_status status, tilert_error* error) {
+static void need(const char* what, tilert_status status, tilert_error* const* error) {
   if (status == TILERT_OK) return;
-  fprintf(stderr, "%s: %s: %s\n", what, tilert_status_name(status), tilert_error_message(error));
+  fprintf(stderr, "%s: %s: %s\n", what, tilert_status_name(status), tilert_error_message(error ? *error : NULL));
   exit(2);
 }
 
@@ -19,7 +19,7 @@ static tilert_program* program_of(const program_case* one) {
   need("a builder", tilert_builder_create(one->name, &b), NULL);
   HERE;
   one->build();
-  need(one->name, tilert_builder_finish(b, &program, &error), error);
+  need(one->name, tilert_builder_finish(b, &program, &error), &error);
   tilert_builder_release(b);
   return program;
 }
@@ -33,7 +33,7 @@ static tilert_kernel* kernel_of(tilert_context* context, tilert_program* program
   }
   tilert_kernel* kernel = NULL;
   tilert_error* error = NULL;
-  need(one->name, tilert_kernel_create(context, program, &options, &kernel, &error), error);
+  need(one->name, tilert_kernel_create(context, program, &options, &kernel, &error), &error);
   return kernel;
 }
 
@@ -163,7 +163,7 @@ static uint64_t workspace_of(tilert_kernel* kernel, const int64_t* dims, uint32_
     tilert_variant* variant = variant_of(kernel, i);
     tilert_workspace_info info = {.struct_size = sizeof info};
     tilert_error* error = NULL;
-    need("a workspace", tilert_workspace(variant, dims, count, &info, &error), error);
+    need("a workspace", tilert_workspace(variant, dims, count, &info, &error), &error);
     if (info.bytes > most) most = info.bytes;
     tilert_variant_release(variant);
   }
@@ -177,7 +177,7 @@ static uint64_t digest_of(tilert_device* device, tilert_program* program, tilert
   const uint32_t dim_count = dims_of(program, one, dims);
   tilert_loaded* loaded = NULL;
   tilert_error* error = NULL;
-  need(one->name, tilert_prepare(kernel, device, NULL, &loaded, &error), error);
+  need(one->name, tilert_prepare(kernel, device, NULL, &loaded, &error), &error);
   const uint64_t bytes = workspace_of(kernel, dims, dim_count);
   void* workspace = bytes ? zeros(bytes) : NULL;
   tilert_launch_failure failure = {.struct_size = sizeof failure};
@@ -210,8 +210,8 @@ int main(void) {
   tilert_context* context = NULL;
   tilert_device* device = NULL;
   tilert_error* error = NULL;
-  need("a context", tilert_context_create(&options, &context, &error), error);
-  need("the CPU", tilert_device_open(context, &cpu, &device, &error), error);
+  need("a context", tilert_context_create(&options, &context, &error), &error);
+  need("the CPU", tilert_device_open(context, &cpu, &device, &error), &error);
   for (int i = 0; i < kCaseCount; ++i) {
     const program_case* one = &kCases[i];
     tilert_program* program = program_of(one);
