@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The commands of a binding's README do what it says, in order, on a machine that has the language alone.
 
-readme_test.py README LIBRARY [TOOL...]: runs its ```sh blocks one after another in a copy of its folder, and its ```python blocks, with nothing in
-the environment but a system's PATH, TILERT_LIBRARY and TILERT_LIB_DIR. Where one of the tools is not installed it ends with 77. A comment behind a print is what it prints; "prints `...`" behind a
-block is what that prints, with ... for anything.
+readme_test.py README LIBRARY [TOOL...] [NAME=VALUE...]: runs its ```sh blocks one after another in a copy of its folder, and its
+```python blocks, with nothing in the environment but a system's PATH, TILERT_LIBRARY, TILERT_LIB_DIR and what is named. Where one of
+the tools is not installed it ends with 77. A comment behind a print is what it prints; "prints `...`" behind a block is what that
+prints, with ... for anything.
 """
 import os
 import re
@@ -23,8 +24,9 @@ def wanted_of(language, text, told):
 
 
 def main():
-    readme, library, *tools = sys.argv[1:]
-    for tool in tools:
+    readme, library, *words = sys.argv[1:]
+    named = dict(word.split("=", 1) for word in words if "=" in word)
+    for tool in (word for word in words if "=" not in word):
         if not shutil.which(tool, path=PATH):
             print(f"skipped: {tool} is not installed")
             sys.exit(77)
@@ -35,7 +37,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         copy = os.path.join(folder, "binding")
         shutil.copytree(os.path.dirname(os.path.abspath(readme)), copy, ignore=shutil.ignore_patterns("__pycache__", "dist", "target"))
-        environment = {"PATH": PATH, "HOME": folder, "TILERT_LIBRARY": library, "TILERT_LIB_DIR": os.path.dirname(library)}
+        environment = {"PATH": PATH, "HOME": folder, "TILERT_LIBRARY": library, "TILERT_LIB_DIR": os.path.dirname(library), **named}
         for language, text, told in blocks:
             command = ["bash", "-euc", text] if language == "sh" else ["python3", "-c", text]
             more = {"PYTHONPATH": copy} if language == "python" else {}

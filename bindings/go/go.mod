@@ -1,0 +1,3 @@
+module tilert
+
+go 1.19
