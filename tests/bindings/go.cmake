@@ -13,8 +13,8 @@ Version: ${PROJECT_VERSION}
 Libs: -L\${prefix}/lib -ltilert -Wl,-rpath,\${prefix}/lib
 Cflags: -I\${prefix}/include
 ")
-# Offline: the module needs no other.
-set(go_environment PKG_CONFIG_PATH=${go_folder} GOFLAGS=-mod=mod GOPROXY=off GOTOOLCHAIN=local GOCACHE=${go_folder}/cache GOPATH=${go_folder}/path)
+# Offline: the module needs no other. Nor does a result name the commit, for which Go would ask git, who may refuse a stranger's folder.
+set(go_environment PKG_CONFIG_PATH=${go_folder} "GOFLAGS=-mod=mod -buildvcs=false" GOPROXY=off GOTOOLCHAIN=local GOCACHE=${go_folder}/cache GOPATH=${go_folder}/path)
 
 function(tilert_go_test name)
   if(TILERT_GO)
