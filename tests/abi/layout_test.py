@@ -68,9 +68,18 @@ def parsed(text):
     return out
 
 
+def padded_ends(structs):
+    """Structs with a struct_size whose last field does not reach their end."""
+    return [name for name, (size, members) in structs.items() if "struct_size" in members and sum(list(members.values())[-1]) != size]
+
+
 def main():
     header, compiler, path = sys.argv[1:4]
     now = layout(header, compiler)
+    padded = padded_ends(parsed(now))
+    if padded:
+        sys.exit(f"structs that end in padding: {', '.join(padded)}. Give them a reserved field: a later field would lie where programs of "
+                 "today leave any bytes, and struct_size would not tell")
     if sys.argv[4:] == ["--write"]:
         with open(path, "w", encoding="utf-8") as file:
             file.write(now)

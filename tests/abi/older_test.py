@@ -11,24 +11,27 @@ import subprocess
 import sys
 import tempfile
 
-from layout_test import STRUCT, without_comments
+from layout_test import STRUCT, parsed, without_comments
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "bindings", "programs", "c")
 
 
-def shortened(header, sources):
+def shortened(header, sources, recorded):
     """The header with shorter structs, and the names of those."""
     used, cut = set(re.findall(r"(?:\.|->)(\w+)", sources)), []
 
     def shorten(match):
-        if "struct_size;" not in match.group(2) and not re.search(r"\bstruct_size\b", match.group(2)):
+        name, members = match.group(1), recorded[match.group(1)][1]
+        if "struct_size" not in members:
             return match.group(0)
         declarations = [part.strip() for part in match.group(2).split(";") if part.strip()]
-        # A struct keeps its alignment: with the first of its pointers and 64-bit numbers.
-        wide = next((i for i, each in enumerate(declarations) if "*" in each or "int64_t" in each), 0)
-        last = max(wide, *(i for i, each in enumerate(declarations) if i == 0 or used & set(re.findall(r"\w+", each))))
+        known = [[word for word in re.findall(r"\w+", each) if word in members] for each in declarations]
+        # A struct keeps its alignment, and has never ended in padding (layout_test.py): it ends behind a multiple of 8 bytes.
+        last = max(i for i, words in enumerate(known) if i == 0 or used & set(words))
+        while last + 1 < len(declarations) and sum(members[known[last][-1]]) % 8:
+            last += 1
         if last + 1 < len(declarations):
-            cut.append(match.group(1))
+            cut.append(name)
         return match.group(0)[:match.start(2) - match.start()] + "\n  ".join(["", *(d + ";" for d in declarations[:last + 1])]) + "\n}"
     return STRUCT.sub(shorten, without_comments(header)), cut
 
@@ -38,7 +41,9 @@ def main():
     paths = sorted(glob.glob(os.path.join(SOURCES, "*.c")))
     texts = [open(path, encoding="utf-8").read() for path in paths]
     with open(header, encoding="utf-8") as file:
-        older, cut = shortened(file.read(), "\n".join(texts))
+        header_text = file.read()
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "layout.txt"), encoding="utf-8") as file:
+        older, cut = shortened(header_text, "\n".join(texts), parsed(file.read()))
     if len(cut) < 8:
         sys.exit(f"only {cut} are shorter: the header is not read as it is written")
     with tempfile.TemporaryDirectory() as folder:
