@@ -6,6 +6,7 @@ import functools
 import os
 import sys
 import typing
+import weakref
 
 from . import _structs as s
 from ._abi import call, check, lib
@@ -60,15 +61,11 @@ class Builder(Scopes, Elements):
     __slots__ = ("_raw", "_ending", "_label", "name", "__weakref__")
 
     def __init__(self, name: str = "program"):
-        self._raw, self._ending, self._label, self.name = None, False, None, name
+        self._ending, self._label, self.name = False, None, name
         raw = c.c_void_p()
         check(lib().tilert_builder_create(name.encode(), c.byref(raw)))
         self._raw = raw
-
-    def __del__(self):
-        raw, self._raw = self._raw, None
-        if raw:
-            lib().tilert_builder_release(raw)
+        weakref.finalize(self, lib().tilert_builder_release, raw)
 
     def _statement(self, name, *arguments):
         """One call, with the caller's file and line."""
