@@ -149,6 +149,37 @@ Scenario nan_stays(const Values& v) {
   return s;
 }
 
+// 38. Every code of an 8-bit float enters a product, alone in its row and at each place along K: times 1, 2 and 4.
+Scenario every_code(const Values& v) {
+  const tl::DType codes_of = v.dtype(), other = v["same"] ? codes_of : codes_of == tl::e4m3 ? tl::e5m2 : tl::e4m3;
+  const int rows = 256, k = 64, columns = 16;
+  const bool left = v["left"] == 1;
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto codes = b.input("codes", tl::u8, {rows}), W = b.input("W", other, {columns, k});
+    auto C = left ? b.output("C", tl::f32, {rows, columns}) : b.output("C", tl::f32, {columns, rows});
+    b.grid({1}, [&](tl::Index) {
+      auto a = b.shared(codes_of, {rows, k}), w = b.shared(other, {columns, k});
+      auto acc = left ? b.fragment(tl::f32, {rows, columns}) : b.fragment(tl::f32, {columns, rows});
+      b.fill(a, 0);
+      b.parallel({rows}, [&](tl::Index i) { a(i, i % k) = tl::reinterpret(codes_of, codes(i)); });
+      b.copy(W, w);
+      if (left) b.gemm(a, w, acc, tl::trans_b | tl::overwrite);
+      else b.gemm(w, a, acc, tl::trans_b | tl::overwrite);
+      b.copy(acc, C);
+    });
+  });
+  Reals codes, w, c;
+  for (int i = 0; i < rows; ++i) codes.push_back(i);
+  for (int j = 0; j < columns * k; ++j) w.push_back(1 << j / k % 3);
+  for (int i = 0; i < rows * columns; ++i) {
+    const int row = left ? i / columns : i % rows, column = left ? i % columns : i / rows;
+    c.push_back(decode(codes_of, static_cast<uint64_t>(row)) * (1 << column % 3));
+  }
+  s.launch().input(tl::u8, codes).input(other, w).output(tl::f32, exactly(c));
+  return s;
+}
+
 }  // namespace
 
 void add_operand_cases(std::vector<Case>& to) {
@@ -156,6 +187,7 @@ void add_operand_cases(std::vector<Case>& to) {
   to.push_back({"38", "operands_from_anywhere", {{"a", {0, 1}}, {"b", {0, 1}}, {"trans_b", {0, 1}}, dtypes({tl::f16, tl::bf16, tl::i8})}, places});
   to.push_back({"38", "a_sliced_operand", {{"row", {0, 32, 8}}, {"column", {0, 32, 16}}}, sliced});
   to.push_back({"38", "a_cast_operand", {{"explicit", {0, 1}}}, cast_operand});
+  to.push_back({"38", "every_code_of_8_bits", {{"left", {0, 1}}, {"same", {0, 1}}, dtypes({tl::e4m3, tl::e5m2})}, every_code});
   to.push_back({"41", "chained_products", {{"M", {64, 128}}, {"D", {32, 64, 128}}, {"cast", {0, 1}}, {"threads", {128, 256}}, halves}, chained});
   to.push_back({"48a", "nan_stays_in_its_row", {{"K", {8, 24, 32, 1}}}, nan_stays});
 }
