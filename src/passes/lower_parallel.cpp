@@ -178,6 +178,8 @@ bool ElementWise::moves_whole(const Access& access, int64_t width, Scope scope) 
   const auto multiple = [&](Expr e, int64_t n) { return low_.facts().range(low_.simplify(e)).multiple_of(n); };
   if (scope == Scope::shared) {
     if (!multiple(linear->base, chunk)) return false;
+    const auto map = low_.plan().shared.find(access.buffer);
+    if (width > chunk && map != low_.plan().shared.end() && (map->second.span_bytes() || map->second.is_custom())) return false;  // chunks change places
     return low_.shared_vector_width(access.buffer) >= chunk;
   }
   if (!b.strides.back()->is_constant() || b.strides.back()->as_int() != 1) return false;
