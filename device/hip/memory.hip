@@ -55,6 +55,37 @@ TL_DEV void tl_barrier() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 
+//@ tl_barrier_words
+// Of each barrier of some waves: threads that have come in the lower half, how often all have come in the upper.
+static __attribute__((shared)) tl_u32 tl_barrier_words[16];
+
+//@ tl_open_named_barriers
+TL_DEV void tl_open_named_barriers() {
+  if (tl_thread() < 16) tl_barrier_words[tl_thread()] = 0;
+  tl_barrier();
+}
+
+//@ tl_named_barrier
+// Of whole waves, which the block all has at once: a lane of each counts its threads and sleeps until the last wave has come.
+TL_DEV void tl_named_barrier(int id, int threads) {
+  __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+#if defined(__GFX9__)
+  const tl_u32 mine = static_cast<tl_u32>(__builtin_popcountll(__builtin_amdgcn_ballot_w64(true)));
+#else
+  const tl_u32 mine = 32;
+#endif
+  if (tl_lane() == 0) {
+    __attribute__((address_space(3))) tl_u32* const word = (__attribute__((address_space(3))) tl_u32*)(tl_barrier_words + id);
+    const tl_u32 old = __hip_atomic_fetch_add(word, mine, __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_WORKGROUP);
+    if ((old & 0xffff) + mine == static_cast<tl_u32>(threads))
+      __hip_atomic_fetch_add(word, 0x10000 - static_cast<tl_u32>(threads), __ATOMIC_ACQ_REL, __HIP_MEMORY_SCOPE_WORKGROUP);
+    else
+      while (((__hip_atomic_load(word, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_WORKGROUP) ^ old) & 0xffff0000) == 0) __builtin_amdgcn_s_sleep(1);
+  }
+  __builtin_amdgcn_wave_barrier();
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+}
+
 //@ tl_warp_sync
 TL_DEV void tl_warp_sync() {
   __builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront");

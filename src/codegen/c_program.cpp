@@ -26,8 +26,8 @@ using passes::KernelPlan;
 
 class KernelText {
  public:
-  KernelText(const passes::Module& module, const Kernel& kernel, const KernelPlan& plan, size_t index)
-      : program_(module.program), kernel_(kernel), plan_(plan), prover_(*module.program.arena, module.facts),
+  KernelText(const passes::Module& module, const Kernel& kernel, const KernelPlan& plan, size_t index, bool hip)
+      : program_(module.program), kernel_(kernel), plan_(plan), hip_(hip), prover_(*module.program.arena, module.facts),
         text_(module.program, [this](Expr e) { return narrow(e); }, [this](Expr e) { return prover_.bounds(e); }), entry_(entry_name(index)) {}
 
   std::string run(GeneratedKernel& out) {
@@ -48,6 +48,7 @@ class KernelText {
       const auto* c = std::get_if<Call>(&s.node);
       out.cooperative |= c && c->primitive == Primitive::grid_barrier;
       out.dependent |= c && c->primitive == Primitive::wait_for_grids;
+      meets_in_part_ |= c && c->primitive == Primitive::named_barrier;
     });
     const std::string parameters = parameter_list(out);
     text_.open(fmt::format("TL_KERNEL({}, {}) {}({}) {{", out.threads, plan_.min_blocks, entry_, parameters));
@@ -59,6 +60,7 @@ class KernelText {
         text_.line(fmt::format("const int {} = {};", text_.var(kernel_.block_vars[d]), block[d]));
     if (kernel_.rank != kNoVar) text_.line(fmt::format("const int {} = tl_cluster_rank();", text_.var(kernel_.rank)));
     if (kernel_.blocks != kNoVar && !kernel_.planner) text_.line(fmt::format("const int {} = tl_grid_x(){};", text_.var(kernel_.blocks), points));
+    if (meets_in_part_ && hip_) text_.line("tl_open_named_barriers();");
     if (plan_.roles.on) text_.line(fmt::format("const int {} = tl_thread();", text_.var(plan_.roles.thread)));
     if (plan_.thread != kNoVar) text_.line(fmt::format("const int {} = tl_thread();", text_.var(plan_.thread)));
     text_.block(kernel_.body);
@@ -146,6 +148,8 @@ class KernelText {
   const Program& program_;
   const Kernel& kernel_;
   const KernelPlan& plan_;
+  const bool hip_;
+  bool meets_in_part_ = false;  // some of its warps
   arith::Prover prover_;
   CText text_;
   std::string entry_;
@@ -164,7 +168,7 @@ Result<GeneratedProgram> generate_c_program(const passes::Module& module, const 
   std::string body;
   for (size_t k = 0; k < module.program.kernels.size(); ++k) {
     GeneratedKernel kernel;
-    body += "\n" + KernelText(module, module.program.kernels[k], module.plans[k], k).run(kernel);
+    body += "\n" + KernelText(module, module.program.kernels[k], module.plans[k], k, context.target.is_hip()).run(kernel);
     out.kernels.push_back(std::move(kernel));
   }
   const std::string functions = c_functions(module.program, language);

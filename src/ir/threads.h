@@ -17,6 +17,8 @@ bool has_threads(const Program& program);  // a loop over threads
 
 // The thread whose value a shuffle gives `thread`: the named one of its group of `number` lanes, itself where none has that name.
 Expr shuffle_source(Arena& arena, const ThreadOp& shuffle, Expr thread);
+// The value of an expression of the thread's number and constants for that thread; nothing where it hangs on more.
+std::optional<uint64_t> value_for_thread(Expr e, VarId thread, int64_t number);
 // What a vote gives, of the 32 bits of its warp's ballot.
 Expr vote_result(Arena& arena, ThreadOpKind kind, Expr ballot);
 

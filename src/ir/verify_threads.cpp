@@ -45,19 +45,6 @@ bool same_in_warp(Expr e, VarId thread) {
   }
 }
 
-// The value for one thread, of an expression of the thread and constants.
-std::optional<uint64_t> value_for(Expr e, VarId thread, int64_t number) {
-  if (e->is_constant()) return e->bits;
-  if (e->is_variable()) return e->var() == thread ? std::optional<uint64_t>(static_cast<uint64_t>(number)) : std::nullopt;
-  uint64_t operands[3] = {};
-  for (int i = 0; i < e->arity; ++i) {
-    const auto one = value_for(e->operand[i], thread, number);
-    if (!one) return std::nullopt;
-    operands[i] = *one;
-  }
-  return evaluate(*e, std::span<const uint64_t>(operands, e->arity));
-}
-
 bool jumps_out(const Block& body) {
   for (const StmtPtr& s : body) {
     if (std::holds_alternative<Jump>(s->node)) return true;
@@ -68,6 +55,18 @@ bool jumps_out(const Block& body) {
 }
 
 }  // namespace
+
+std::optional<uint64_t> value_for_thread(Expr e, VarId thread, int64_t number) {
+  if (e->is_constant()) return e->bits;
+  if (e->is_variable()) return e->var() == thread ? std::optional<uint64_t>(static_cast<uint64_t>(number)) : std::nullopt;
+  uint64_t operands[3] = {};
+  for (int i = 0; i < e->arity; ++i) {
+    const auto one = value_for_thread(e->operand[i], thread, number);
+    if (!one) return std::nullopt;
+    operands[i] = *one;
+  }
+  return evaluate(*e, std::span<const uint64_t>(operands, e->arity));
+}
 
 // As of any expression, but for what is the same in a warp.
 Verifier::Dependence Verifier::dependence_in_threads(Expr root) const {
@@ -126,7 +125,7 @@ bool Verifier::named_barrier(const ThreadOp& n) {
   for (int64_t first = 0; first < threads; first += kWarpLanes) {
     bool here = true;
     for (const auto& [condition, holds] : conditions_) {
-      const auto value = value_for(condition, parallel_->vars[0], first);
+      const auto value = value_for_thread(condition, parallel_->vars[0], first);
       if (!value)
         return fail(fmt::format("sync_threads: who comes to barrier {} depends on more than the thread's number; make the conditions around "
                                 "it of that and of constants", n.number));

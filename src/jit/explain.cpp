@@ -132,7 +132,7 @@ json limits(const KernelPlan& plan, const Target& target, const KernelResources*
   bounds.emplace_back("shared memory", target.shared_bytes_per_sm / (plan.shared_bytes + reserved));
   if (registers) {
     const int64_t per_warp = (registers * target.warp_size + target.registers_unit - 1) / target.registers_unit * target.registers_unit;
-    bounds.emplace_back("registers", target.registers_per_sm / (per_warp * (threads / target.warp_size)));
+    bounds.emplace_back("registers", target.registers_per_sm / (per_warp * ((threads + target.warp_size - 1) / target.warp_size)));
     out["registers"] = registers;
     out["spill_bytes"] = resources->spill_stores;
   }
@@ -140,7 +140,7 @@ json limits(const KernelPlan& plan, const Target& target, const KernelResources*
   for (const auto& [what, blocks] : bounds) out["blocks_by"][what] = blocks;
   out["blocks"] = least->second;
   out["bound_by"] = least->first;
-  out["warps"] = least->second * threads / target.warp_size;
+  out["warps"] = least->second * ((threads + target.warp_size - 1) / target.warp_size);
   return out;
 }
 

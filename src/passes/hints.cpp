@@ -176,6 +176,7 @@ std::string why_not_on_gpu(const HintOutcome& h, const KernelPlan& plan, const K
       if (hint_of(kernel, HintKind::threads_fixed)) return plan.threads == h.asked ? "" : "its number of threads is fixed";
       if (plan.threads == h.asked) return "";
       if (kernel.fixed_order && !hint_of(kernel, HintKind::threads)) return fmt::format("its order of sums is fixed, that of {} threads", plan.threads);
+      if (target.warp_size == 64 && h.asked % 64 != 0) return fmt::format("{} has waves of 64 lanes: {} threads", target.text, plan.threads);
       return fmt::format("{} consumer warpgroups have {} threads", plan.roles.consumers, plan.threads);
     case HintKind::min_blocks: return plan.min_blocks >= h.asked ? "" : "more blocks than a multiprocessor has threads for";
     case HintKind::max_registers:

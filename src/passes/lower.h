@@ -20,6 +20,8 @@ bool is_ordered(const ir::Block& body);
 
 // A point of a loop over threads is the thread of its number.
 FragmentMap threads_map(int64_t threads, int64_t warp_size);
+// Barriers of some of a block's warps: refused where a wave of the target would come to one in part.
+Status check_barriers(const ir::Program& program, const ir::Kernel& kernel, const Target& target);
 void place_threads(const ir::Kernel& kernel, KernelPlan& plan, int64_t warp_size);
 
 // Arguments of primitives.

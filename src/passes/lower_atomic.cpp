@@ -77,6 +77,7 @@ bool is_ordered(const Block& body) {
 // Additions that nobody asks the old value of, as many at once as the target takes; 1 for others.
 int64_t ElementWise::most_added(const Atomic& n) const {
   const Buffer& b = low_.program().buffer(n.to.buffer);
+  if (low_.context().target.is_hip()) return 1;  // its sums of floats are loops of their own
   if (n.op != AtomicOp::add || n.old != kNoVar || n.scope == MemoryScope::system || b.scope != Scope::global) return 1;
   const bool vectors = low_.context().target.has(Feature::vector_red);
   if (b.dtype == DType::f32) return vectors ? 4 : 1;

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include "arith/build.h"
+#include "ir/printer.h"
 #include "ir/visit.h"
 #include "passes/element_wise.h"
+#include "support/refusal.h"
 
 namespace tilert::passes {
 
@@ -21,6 +23,64 @@ void place_threads(const Kernel& kernel, KernelPlan& plan, int64_t warp_size) {
     const auto* loop = std::get_if<Parallel>(&s.node);
     if (loop && loop->threads) plan.loops.emplace(s.ordinal, threads_map(plan.threads, warp_size));
   });
+}
+
+namespace {
+
+// Conditions around a statement, and whether they hold there.
+using Around = std::vector<std::pair<Expr, bool>>;
+
+// Whether as many threads from `first` on come to where the conditions hold: all (1), none (0) or some of them (-1).
+int come(const Around& around, VarId thread, int64_t first, int64_t threads) {
+  int all = -2;
+  for (int64_t t = first; t < first + threads; t += kWarpLanes) {
+    int here = 1;
+    for (const auto& [condition, holds] : around) {
+      const auto value = value_for_thread(condition, thread, t);
+      if (!value) return -1;
+      here &= (*value != 0) == holds;
+    }
+    if (all != -2 && all != here) return -1;
+    all = here;
+  }
+  return all;
+}
+
+// The first barrier of some warps that a wave comes to in part.
+const Stmt* barrier_of_part(const Block& body, const Parallel& loop, int64_t wave, Around& around) {
+  const Stmt* found = nullptr;
+  const auto under = [&](Expr condition, bool holds, const Block& inner) {
+    around.emplace_back(condition, holds);
+    if (!found) found = barrier_of_part(inner, loop, wave, around);
+    around.pop_back();
+  };
+  for (const StmtPtr& s : body) {
+    if (const auto* branch = std::get_if<If>(&s->node)) {
+      under(branch->condition, true, branch->then_body);
+      under(branch->condition, false, branch->else_body);
+    } else if (const auto* trips = std::get_if<For>(&s->node); trips && !found) {
+      found = barrier_of_part(trips->body, loop, wave, around);
+    } else if (const auto* op = std::get_if<ThreadOp>(&s->node); op && op->kind == ThreadOpKind::sync && op->number > 0 && !found) {
+      for (int64_t first = 0; first < loop.extents[0]; first += wave)
+        if (come(around, loop.vars[0], first, std::min(wave, loop.extents[0] - first)) < 0) found = s.get();
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+Status check_barriers(const Program& program, const Kernel& kernel, const Target& target) {
+  const Stmt* found = nullptr;
+  for_each_stmt(kernel.body, [&](const Stmt& s) {
+    const auto* loop = std::get_if<Parallel>(&s.node);
+    Around around;
+    if (loop && loop->threads && !found && target.wave_lanes > kWarpLanes) found = barrier_of_part(loop->body, *loop, target.wave_lanes, around);
+  });
+  if (!found) return {};
+  return refusal(fmt::format("{}: half of a wave comes to barrier {}: on {} the halves of a wave of 64 cannot wait for each other", describe(program, *found),
+                             std::get<ThreadOp>(found->node).number, target.text),
+                 "let threads come to it by conditions that are the same for 64 neighbours, or compile for a target with waves of 32");
 }
 
 // Copies that are still under way when the loop ends are waited for: what stands behind it sees them.
@@ -69,7 +129,7 @@ void ElementWise::shuffle(const ThreadOp& n) {
   const BufferId sent = low_.registers(dtype, 1, "sent"), got = low_.registers(dtype, 1, "got");
   low_.store({sent, {low_.index(0)}}, is_index ? low_.arena().cast(value(n.value), DType::int64) : value(n.value));
   const bool within = n.kind == ThreadOpKind::shuffle_xor && n.lane->is_constant();  // never leaves its group
-  const Expr lane = within ? n.lane : value(arith::mod(low_.arena(), shuffle_source(low_.arena(), n, low_.thread()), low_.context().target.warp_size));
+  const Expr lane = within ? n.lane : value(arith::mod(low_.arena(), shuffle_source(low_.arena(), n, low_.thread()), low_.context().target.wave_lanes));
   low_.call(within ? Primitive::shuffle_xor : Primitive::shuffle_lane,
             {registers_arg(got, low_.index(0), 1), registers_arg(sent, low_.index(0), 1), value_arg(lane)});
   const Access result{got, {low_.index(0)}};

@@ -121,10 +121,25 @@ Result<Module> run_clustered(const Module& module, const PassContext& context, s
   }
 }
 
+// Where a block's fixed number of threads ends within a wave of 64, kernels are placed in warps of 32, which halves of waves do as well as
+// waves, and take no instruction of whole waves: the last wave has its lower half alone.
+PassContext for_blocks(const Module& module, PassContext context) {
+  Target& target = context.target;
+  for (const ir::Kernel& kernel : module.program.kernels) {
+    if (target.warp_size != 64 || hint_of(kernel, ir::HintKind::threads_fixed) % 64 != 32) continue;
+    target.warp_size = 32;
+    for (Feature of_waves : {Feature::mfma_f16, Feature::mfma_bf16, Feature::mfma_f64, Feature::mfma_i8, Feature::mfma_i8_wide, Feature::mfma_fp8_fnuz,
+                             Feature::mfma_fp8, Feature::mfma_xf32, Feature::mfma_deep})
+      target.features &= ~(uint64_t{1} << static_cast<int>(of_waves));
+  }
+  return context;
+}
+
 }  // namespace
 
 // Roles are planned before it is known what conversions take: a kernel that does not fit with them is made without.
-Result<Module> run_gpu_passes(Module module, const PassContext& context, std::string_view stop_after) {
+Result<Module> run_gpu_passes(Module module, const PassContext& given, std::string_view stop_after) {
+  const PassContext context = for_blocks(module, given);
   Result<Module> done = run_clustered(module, context, stop_after);
   if (done || !is_refusal(done.error())) return done;
   if (give_up_meetings(module, context)) {

@@ -8,6 +8,7 @@
 #include "ir/semantics.h"
 #include "ir/visit.h"
 #include "passes/hints.h"
+#include "passes/lower.h"
 #include "support/refusal.h"
 
 namespace tilert::passes {
@@ -267,10 +268,13 @@ Result<Module> select(Module module, const PassContext& context) {
     const auto all = products(kernel);
     const int64_t fixed = hint_of(kernel, HintKind::threads_fixed), asked = fixed ? fixed : hint_of(kernel, HintKind::threads);
     plan.threads = asked > 0 ? static_cast<int>(asked) : recommend_threads(module.program, kernel, all, context.target);
+    // A hint in warps of 32 is followed by whole waves.
+    if (!fixed && plan.threads % 32 == 0) plan.threads = (plan.threads + context.target.warp_size - 1) / context.target.warp_size * context.target.warp_size;
     if (plan.threads % context.target.warp_size != 0 || plan.threads > context.target.max_threads_per_block)
       return refusal(fmt::format("kernel '{}': {} threads a block", kernel.name, plan.threads),
                      fmt::format("{} takes multiples of {} up to {}", context.target.text, context.target.warp_size,
                                  context.target.max_threads_per_block));
+    TILERT_TRY(check_barriers(module.program, kernel, context.target));
     TILERT_TRY(plan_products(module.program, kernel, plan, context));
   }
   return module;

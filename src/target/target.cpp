@@ -112,7 +112,7 @@ Target make_cuda(const CudaRow& row) {
   target.features = row.features;
   target.device_class = {row.sms, row.shared_block_kib * kKib, row.l2_mib * kMib};
   target.capability = row.capability;
-  target.warp_size = 32;
+  target.warp_size = target.wave_lanes = 32;
   target.max_threads_per_block = 1024;
   target.max_threads_per_sm = row.threads_sm;
   target.registers_per_sm = 65536;
@@ -131,7 +131,7 @@ Target make_hip(const HipRow& row) {
   target.text = row.text;
   target.features = row.features;
   target.device_class = {row.sms, row.shared_kib * kKib, row.l2_mib * kMib};
-  target.warp_size = row.wave;
+  target.warp_size = target.wave_lanes = row.wave;
   target.max_threads_per_block = 1024;
   target.max_threads_per_sm = row.wave == 64 ? 2048 : 1024;  // 8 waves of 64 or 16 of 32 on each of 4 or 2 SIMDs
   target.registers_per_sm = row.registers_sm;

@@ -42,6 +42,7 @@ struct Target {
   // GPUs. A warp is what AMD calls a wave, a multiprocessor a compute unit, shared memory LDS.
   int capability = 0;  // CUDA: 90 for sm_90a
   int warp_size = 1;   // lanes that step together; 1 on the CPU
+  int wave_lanes = 1;  // the same; passes place kernels whose blocks end within a wave of 64 in warps of half of it (passes/order.h)
   int64_t max_threads_per_block = 1;
   int64_t max_threads_per_sm = 1;
   int64_t registers_per_sm = 0;

@@ -126,10 +126,14 @@ void Machine::start_threads(Block& block) {
     warp.first = block.first_thread + w * lanes();
     warp.count = std::min<uint32_t>(lanes(), threads_per_block_ - w * lanes());
     warp.ready = warp.all = warp.count == kMostLanes ? ~0ull : (1ull << warp.count) - 1;
-    warp.group = Group();
-    warp.group.expected = warp.count;
-    warp.group.arguments.resize(warp.count);
-    for (uint32_t i = 0; i < warp.count; ++i) warp.group.members.push_back(&threads_[warp.first + i]);
+    const auto gather = [&](Group& group, uint32_t from, uint32_t to) {
+      group = Group();
+      group.expected = to - from;
+      group.arguments.resize(to - from);
+      for (uint32_t i = from; i < to; ++i) group.members.push_back(&threads_[warp.first + i]);
+    };
+    gather(warp.group, 0, warp.count);
+    for (uint32_t half = 0; half < 2; ++half) gather(warp.halves[half], std::min(32 * half, warp.count), std::min(32 * half + 32, warp.count));
   }
   for (uint32_t t = 0; t < threads_per_block_; ++t) {
     Thread& thread = threads_[block.first_thread + t];
@@ -267,14 +271,16 @@ void Machine::meet(Group& group, const char* operation, uint64_t tag, void* argu
   for (Thread* member : group.staying) make_ready(*member);
 }
 
-void Machine::meet_warp(const char* operation, uint64_t tag, void* argument, Complete complete) {
+void Machine::meet_warp(const char* operation, uint64_t tag, void* argument, Complete complete, bool halves) {
   Warp& own = warp();
-  own.group.arguments[lane()] = argument;
-  if (!come(own.group, operation, tag)) return suspend();
+  const uint32_t first = halves ? lane() / 32 * 32 : 0;
+  Group& group = halves && own.count > 32 ? own.halves[first / 32] : own.group;
+  group.arguments[lane() - first] = argument;
+  if (!come(group, operation, tag)) return suspend();
   ++report_.collectives;
-  if (complete) complete(*this, own.group);
-  own.group.arrived = 0;
-  own.ready = own.all;
+  if (complete) complete(*this, group);
+  group.arrived = 0;
+  own.ready |= &group == &own.group ? own.all : 0xffffffffull << first;
 }
 
 void Machine::make_ready(Thread& thread) {

@@ -76,6 +76,7 @@ struct Warp {
   uint64_t all = 0;               // a bit for each lane
   uint64_t ready = 0;             // of those that can run
   Group group;
+  Group halves[2];  // of a wave of 64: for what is of 32 lanes
 };
 
 struct Block {
@@ -116,7 +117,8 @@ class Machine {
   using Complete = void (*)(Machine&, Group&);
   // Who does not `stay` only arrives, and goes on at once.
   void meet(Group& group, const char* operation, uint64_t tag, void* argument, Complete complete, bool stay = true);
-  void meet_warp(const char* operation, uint64_t tag, void* argument, Complete complete);  // arguments by lane
+  // Arguments by lane. `halves`: on waves of 64 each half meets by itself, as a branch may do for it alone.
+  void meet_warp(const char* operation, uint64_t tag, void* argument, Complete complete, bool halves = false);
   void wait(WaitList& list, const char* what);
   void wake(WaitList& list);
 

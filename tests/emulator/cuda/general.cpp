@@ -104,7 +104,7 @@ void order_named(Machine& machine, Group& group) {
 
 Group& named(Gpu& gpu, int id, int threads) {
   if (id < 0 || id >= Gpu::kBarriers) gpu.fail(Fault::protocol, "named barrier " + std::to_string(id) + ": there are 16");
-  if (threads <= 0 || static_cast<uint32_t>(threads) % gpu.lanes() || static_cast<uint32_t>(threads) > gpu.threads_per_block())
+  if (threads <= 0 || threads % 32 || static_cast<uint32_t>(threads) > gpu.threads_per_block())
     gpu.fail(Fault::protocol, "a named barrier of " + std::to_string(threads) + " threads in a block of " + std::to_string(gpu.threads_per_block()));
   Group& group = gpu.block().barriers[static_cast<size_t>(id)];
   if (group.arrived == 0) group.expected = static_cast<uint32_t>(threads);
@@ -183,7 +183,7 @@ void tlemu_warp_sync(int line) { at(line).meet_warp("warp_sync", place_tag(line)
 
 uint32_t tlemu_shuffle_xor(uint32_t value, int mask, int line) {
   Shuffle own{value, 0, mask};
-  at(line).meet_warp("shuffle_xor", place_tag(line), &own, &shuffle);
+  at(line).meet_warp("shuffle_xor", place_tag(line), &own, &shuffle, mask < 32);
   return own.result;
 }
 
@@ -196,18 +196,15 @@ struct Vote {
 
 // Of 32 lanes; a wave of 64 has two such.
 void count_votes(Machine&, Group& group) {
-  for (size_t first = 0; first < group.arguments.size(); first += 32) {
-    const size_t end = std::min(group.arguments.size(), first + 32);
-    uint32_t votes = 0;
-    for (size_t lane = first; lane < end; ++lane) votes |= static_cast<uint32_t>(static_cast<Vote*>(group.arguments[lane])->mine) << (lane - first);
-    for (size_t lane = first; lane < end; ++lane) static_cast<Vote*>(group.arguments[lane])->all = votes;
-  }
+  uint32_t votes = 0;
+  for (size_t lane = 0; lane < group.arguments.size(); ++lane) votes |= static_cast<uint32_t>(static_cast<Vote*>(group.arguments[lane])->mine) << lane;
+  for (void* const lane : group.arguments) static_cast<Vote*>(lane)->all = votes;
 }
 
 }  // namespace
 
 uint32_t tlemu_ballot(int predicate, int line) {
   Vote own{predicate != 0, 0};
-  at(line).meet_warp("a vote", place_tag(line), &own, &count_votes);
+  at(line).meet_warp("a vote", place_tag(line), &own, &count_votes, true);
   return own.all;
 }

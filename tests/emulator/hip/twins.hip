@@ -3,6 +3,9 @@
 //@ tl_lane
 TL_DEV int tl_lane() { return tlemu_lane(); }
 
+//@ tl_open_named_barriers
+TL_DEV void tl_open_named_barriers() {}
+
 //@ tl_schedule_fence
 TL_DEV void tl_schedule_fence() {}
 
