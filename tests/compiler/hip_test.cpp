@@ -4,6 +4,7 @@
 #include "compiler/code_object.h"
 #include "compiler/compile_thread.h"
 #include "compiler/hip_library.h"
+#include "samples.h"
 #include "support/files.h"
 #include "target/target.h"
 
@@ -25,14 +26,6 @@ const char* const kScaleHip =
     "extern \"C\" __attribute__((global)) void scale(float* a, float b) {\n"
     "  unsigned i = __builtin_amdgcn_workgroup_id_x() * 64 + __builtin_amdgcn_workitem_id_x();\n"
     "  a[i] = a[i] * b + 1;\n"
-    "}\n";
-// As a user writes it for hipRTC.
-const char* const kReverseHip =
-    "extern \"C\" __global__ void reverse(float* a) {\n"
-    "  __shared__ float s[64];\n"
-    "  s[threadIdx.x] = a[threadIdx.x];\n"
-    "  __syncthreads();\n"
-    "  a[threadIdx.x] = s[63 - threadIdx.x];\n"
     "}\n";
 
 struct Way {
@@ -116,7 +109,7 @@ TEST_P(RealHip, EachTargetOfTheLibraryIsCompiledOrRefusedByName) {
 }
 
 TEST_P(RealHip, ForeignTextHasTheHeaderOfHiprtc) {
-  CompileRequest asked = foreign(kReverseHip);
+  CompileRequest asked = foreign(kReverse);
   asked.entry_names = {"reverse"};
   Result<Binary> binary = compilers_.compile(asked);
   ASSERT_TRUE(binary) << binary.error().message;

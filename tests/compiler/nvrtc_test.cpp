@@ -1,6 +1,7 @@
 // The real NVRTC, where this machine has one; skipped by name elsewhere.
 #include "compiler/nvrtc.h"
 #include "compiler/ptxas_log.h"
+#include "samples.h"
 
 #include <gmock/gmock.h>
 
@@ -33,14 +34,6 @@ class RealNvrtc : public testing::Test {
     return request;
   }
 };
-
-const char* const kReverse =
-    "extern \"C\" __global__ void reverse(float* a) {\n"
-    "  __shared__ float s[64];\n"
-    "  s[threadIdx.x] = a[threadIdx.x];\n"
-    "  __syncthreads();\n"
-    "  a[threadIdx.x] = s[63 - threadIdx.x];\n"
-    "}\n";
 
 class RealNvrtcTarget : public RealNvrtc, public testing::WithParamInterface<const char*> {};
 

@@ -30,30 +30,16 @@ std::vector<Part> parts() {
   return out;
 }
 
-// Empty, or what is wrong with a program's kernels for the target.
-std::string fault(tilert_context* context, const Scenario& scenario, const tl::Program& program, const char* target) {
-  const KernelRequest request(scenario, target);
-  tilert_kernel* kernel = nullptr;
-  tilert_error* error = nullptr;
-  std::string out;
-  tilert_status status = tilert_kernel_create(context, program.get(), &request.options, &kernel, &error);
-  if (status == TILERT_OK) status = tilert_kernel_compile(kernel, &error);
-  if (status != TILERT_OK) out = tl::Error(status, error).text();
-  for (uint32_t i = 0; out.empty() && i < tilert_kernel_variant_count(kernel); ++i) {
-    tilert_variant* raw = nullptr;
-    tilert_kernel_variant(kernel, i, &raw);
-    const tl::Variant variant(raw);
-    const tilert_variant_info info = variant.info();
-    if (info.compile_nanoseconds == 0) continue;  // fetched: an earlier variant gave the same source
-    PtxasReport report = parse_ptxas_log(info.log);
-    Binary binary;
-    binary.resources = std::move(report.resources);
-    binary.performance_notes = std::move(report.notes);
-    if (binary.resources.empty()) out = "ptxas said nothing";
-    if (!binary.is_clean()) out = binary.why_not_clean();
-  }
-  tilert_kernel_release(kernel);
-  return out;
+// Empty, or what ptxas complains of.
+std::string unclean(const tl::Variant& variant) {
+  const tilert_variant_info info = variant.info();
+  if (info.compile_nanoseconds == 0) return {};  // fetched: an earlier variant gave the same source
+  PtxasReport report = parse_ptxas_log(info.log);
+  Binary binary;
+  binary.resources = std::move(report.resources);
+  binary.performance_notes = std::move(report.notes);
+  if (binary.resources.empty()) return "ptxas said nothing";
+  return binary.is_clean() ? std::string() : binary.why_not_clean();
 }
 
 // Whether the text names it from there on. Names are a letter and a number.
@@ -84,26 +70,12 @@ std::string unused_tile(const std::string& source) {
 
 // Empty, or what is not as it must be: a pass left something illegal (a text of a stage comes from verified passes), or the
 // source declares what it does not use.
-std::string illegal(tilert_context* context, const Scenario& scenario, const tl::Program& program, const char* target) {
-  const KernelRequest request(scenario, target);
-  tilert_kernel* kernel = nullptr;
-  tilert_error* error = nullptr;
-  std::string out;
-  tilert_status status = tilert_kernel_create(context, program.get(), &request.options, &kernel, &error);
-  for (uint32_t i = 0; status == TILERT_OK && i < tilert_kernel_variant_count(kernel); ++i) {
-    tilert_variant* raw = nullptr;
-    tilert_kernel_variant(kernel, i, &raw);
-    const tl::Variant variant(raw);
-    const char* text = nullptr;
-    size_t size = 0;
-    status = tilert_variant_text(variant.get(), "insert_barriers", &text, &size, &error);
-    if (status == TILERT_OK && size == 0) out = "no text";
-    if (status == TILERT_OK) status = tilert_variant_text(variant.get(), "source", &text, &size, &error);
-    if (status == TILERT_OK && out.empty()) out = unused_tile(std::string(text, size));
-  }
-  if (status != TILERT_OK) out = tl::Error(status, error).text();
-  tilert_kernel_release(kernel);
-  return out;
+std::string illegal(const tl::Variant& variant) {
+  const auto lowered = variant.text("insert_barriers");
+  if (!lowered) return lowered.error().text();
+  const auto source = variant.text();
+  if (!source) return source.error().text();
+  return lowered->empty() ? "no text" : unused_tile(*source);
 }
 
 class EveryPass : public testing::TestWithParam<const char*> {};
@@ -117,7 +89,7 @@ TEST_P(EveryPass, LeavesALegalProgramWithoutUnusedTiles) {
     if (!refusal_on(scenario, GetParam()).empty() || scenario.language == "llvm") continue;
     for (auto program : scenario.programs) {
       ASSERT_TRUE(program) << trial.text() << ": " << program.error().text();
-      EXPECT_EQ(illegal(context->get(), scenario, *program, GetParam()), "") << trial.text();
+      EXPECT_EQ(each_variant(context->get(), scenario, *program, GetParam(), false, illegal), "") << trial.text();
       ++programs;
     }
   }
@@ -139,7 +111,7 @@ TEST_P(EveryTarget, CompilesTheSampleWithACleanLog) {
     // Of programs that differ by their depth alone the last is the hardest.
     auto built = scenario.programs.back();
     ASSERT_TRUE(built) << trials[i].text() << ": " << built.error().text();
-    const std::string wrong = fault(context->get(), scenario, *built, GetParam().target);
+    const std::string wrong = each_variant(context->get(), scenario, *built, GetParam().target, true, unclean);
     EXPECT_EQ(wrong, "") << trials[i].text() << " for " << GetParam().target;
     ++compiled;
   }

@@ -9,8 +9,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <map>
+#include <functional>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "conformance/runner.h"
@@ -81,26 +82,22 @@ std::string fault(const std::string& source, const std::string& target, std::str
   return wrong;
 }
 
-// Empty, "refused: " and why, or what is wrong with a program's kernels for the target.
-std::string fault(tilert_context* context, const Scenario& scenario, const tl::Program& program, const char* target, std::map<std::string, int>& seen) {
-  const KernelRequest request(scenario, target);
-  tilert_kernel* kernel = nullptr;
-  tilert_error* error = nullptr;
-  std::string out;
-  tilert_status status = tilert_kernel_create(context, program.get(), &request.options, &kernel, &error);
-  for (uint32_t i = 0; status == TILERT_OK && out.empty() && i < tilert_kernel_variant_count(kernel); ++i) {
-    tilert_variant* raw = nullptr;
-    tilert_kernel_variant(kernel, i, &raw);
-    const tl::Variant variant(raw);
-    const char* text = nullptr;
-    size_t size = 0;
-    status = tilert_variant_text(variant.get(), "source", &text, &size, &error);
-    if (status == TILERT_OK && seen[std::string(text, size)]++ == 0) out = fault(std::string(text, size), target);
+std::string why_no_text(const tl::Error& error) { return (error.status() == TILERT_UNSUPPORTED ? "refused: " : "") + error.text(); }
+
+// What is wrong with a text, by text; those that were looked at are not looked at again.
+class Looked {
+ public:
+  explicit Looked(const char* target) : target_(target) {}
+  std::string operator()(const tl::Variant& variant) {
+    const auto text = variant.text();
+    if (!text) return why_no_text(text.error());
+    return seen_.insert(*text).second ? fault(*text, target_) : std::string();
   }
-  if (status != TILERT_OK) out = (status == TILERT_UNSUPPORTED ? "refused: " : "") + tl::Error(status, error).text();
-  tilert_kernel_release(kernel);
-  return out;
-}
+
+ private:
+  const char* target_;
+  std::set<std::string> seen_;
+};
 
 class EveryAmdTarget : public testing::TestWithParam<HipPart> {};
 
@@ -111,7 +108,7 @@ TEST_P(EveryAmdTarget, CompilesTheSampleByClang) {
   ASSERT_TRUE(context) << context.error().text();
   const char* const only = std::getenv("TILERT_HIP_CASES");  // all cases whose text holds that
   const std::vector<Trial> trials = only ? all_trials() : sampled_trials();
-  std::map<std::string, int> seen;
+  Looked looked(GetParam().target);
   int compiled = 0, refused = 0, spilled = 0;
   for (size_t i = static_cast<size_t>(GetParam().shard); i < trials.size(); i += kHipShards) {
     if (only && trials[i].text().find(only) == std::string::npos) continue;
@@ -119,7 +116,7 @@ TEST_P(EveryAmdTarget, CompilesTheSampleByClang) {
     if (!refusal_on(scenario, GetParam().target).empty() || !scenario.language.empty()) continue;
     auto built = scenario.programs.back();
     ASSERT_TRUE(built) << trials[i].text() << ": " << built.error().text();
-    const std::string wrong = fault(context->get(), scenario, *built, GetParam().target, seen);
+    const std::string wrong = each_variant(context->get(), scenario, *built, GetParam().target, false, std::ref(looked));
     const bool is_refused = wrong.starts_with("refused: ");
     if (is_refused && std::getenv("TILERT_HIP_REFUSED")) std::cout << trials[i].text() << ": " << wrong << "\n";
     if (wrong == "spills" && std::getenv("TILERT_HIP_REFUSED")) std::cout << trials[i].text() << ": spills\n";
@@ -131,6 +128,52 @@ TEST_P(EveryAmdTarget, CompilesTheSampleByClang) {
   EXPECT_GE(compiled, 4 * refused);
   EXPECT_LE(6 * spilled, compiled);
 }
+
+// Chips of one instruction set: what is another text for the second than for the first is compiled for it, of the rest every sixteenth.
+struct Sister {
+  const char *target, *like;
+};
+void PrintTo(const Sister& sister, std::ostream* out) { *out << sister.target; }
+class SisterChips : public testing::TestWithParam<Sister> {};
+
+TEST_P(SisterChips, CompileByClangWhatTheirSistersDo) {
+  for (const char* tool : {kClang, kDisassembler})
+    if (!fs::exists(tool)) GTEST_SKIP() << "no " << tool << " on this machine";
+  auto context = test_context();
+  ASSERT_TRUE(context) << context.error().text();
+  Looked looked(GetParam().target);
+  size_t compiled = 0, same = 0, spilled = 0;
+  for (const Trial& trial : sampled_trials()) {
+    const Scenario scenario = trial.row->make(trial.values);
+    if (!refusal_on(scenario, GetParam().target).empty() || !scenario.language.empty()) continue;
+    auto built = scenario.programs.back();
+    ASSERT_TRUE(built) << trial.text() << ": " << built.error().text();
+    std::set<std::string> like;
+    const auto note = [&](const tl::Variant& variant) {
+      const auto text = variant.text();
+      if (text) like.insert(*text);
+      return std::string();
+    };
+    each_variant(context->get(), scenario, *built, GetParam().like, false, note);
+    const auto look = [&](const tl::Variant& variant) {
+      const auto text = variant.text();
+      if (text && like.count(*text) && ++same % 16 != 0) return std::string();
+      compiled += text ? 1 : 0;
+      return looked(variant);
+    };
+    const std::string wrong = each_variant(context->get(), scenario, *built, GetParam().target, false, look);
+    spilled += wrong == "spills";
+    EXPECT_TRUE(wrong.empty() || wrong.starts_with("refused: ") || wrong == "spills") << trial.text() << " for " << GetParam().target << ": " << wrong;
+  }
+  EXPECT_GE(compiled, 4u);
+  EXPECT_LE(4 * spilled, compiled);
+  RecordProperty("compiled", std::to_string(compiled));
+  RecordProperty("same", std::to_string(same));
+}
+INSTANTIATE_TEST_SUITE_P(Clang, SisterChips,
+                         testing::Values(Sister{"gfx1102", "gfx1100"}, Sister{"gfx1150", "gfx1100"}, Sister{"gfx1151", "gfx1100"},
+                                         Sister{"gfx1200", "gfx1201"}),
+                         [](const auto& info) { return std::string(info.param.target); });
 
 tl::Program staged_product() {
   tl::Builder b("staged_product");

@@ -75,7 +75,8 @@ bool holds_all(const std::string& text, const std::vector<std::string>& words) {
   return std::all_of(words.begin(), words.end(), [&](const std::string& w) { return text.find(w) != std::string::npos; });
 }
 
-// A library that was built with this program, or lies beside it; empty where neither is.
+}  // namespace
+
 std::string library_path(const std::string& name) {
   std::error_code ignored;
   const std::string built = TILERT_BINARY_DIR "/lib/" + name;
@@ -83,8 +84,6 @@ std::string library_path(const std::string& name) {
   const auto beside = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / name;
   return std::filesystem::exists(beside, ignored) ? beside.string() : std::string();
 }
-
-}  // namespace
 
 uint64_t poison_of(const Argument& argument, size_t i) {
   if (argument.dtype == tl::f32) return 0xffa5a5a5;
@@ -162,6 +161,25 @@ KernelRequest::KernelRequest(const Scenario& scenario, const char* target) {
   options.dims = dims.data();
   options.dim_count = static_cast<uint32_t>(dims.size());
   options.target = target, options.flags = scenario.debug ? TILERT_KERNEL_DEBUG : 0;
+}
+
+std::string each_variant(tilert_context* context, const Scenario& scenario, const tl::Program& program, const char* target, bool compiles,
+                         const std::function<std::string(const tl::Variant&)>& look) {
+  const KernelRequest request(scenario, target);
+  tilert_kernel* kernel = nullptr;
+  tilert_error* error = nullptr;
+  std::string out;
+  tilert_status status = tilert_kernel_create(context, program.get(), &request.options, &kernel, &error);
+  if (status == TILERT_OK && compiles) status = tilert_kernel_compile(kernel, &error);
+  for (uint32_t i = 0; status == TILERT_OK && out.empty() && i < tilert_kernel_variant_count(kernel); ++i) {
+    tilert_variant* raw = nullptr;
+    if (status = tilert_kernel_variant(kernel, i, &raw); status != TILERT_OK) break;
+    const tl::Variant variant(raw);
+    out = look(variant);
+  }
+  if (status != TILERT_OK) out = (status == TILERT_UNSUPPORTED ? "refused: " : "") + tl::Error(status, error).text();
+  tilert_kernel_release(kernel);
+  return out;
 }
 
 namespace {

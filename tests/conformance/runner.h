@@ -32,20 +32,31 @@ struct Outcome {
   }
 };
 
-class Machine {
+// An emulated GPU of either vendor.
+class EmulatedGpu {
+ public:
+  virtual ~EmulatedGpu() = default;
+  virtual Outcome run(const Scenario& scenario) = 0;
+  // Compiles what the scenario will launch, so that the emulator takes the kernels of many scenarios at a time. The
+  // generated sources.
+  virtual std::vector<std::string> prepare_ahead(const Scenario& scenario) = 0;
+  virtual const tilert_emulator_table* emulator() const = 0;
+  virtual std::string target() const = 0;
+};
+
+// Every back end that the runtime launches on, the emulator among them, and the interpreter.
+class Machine : public EmulatedGpu {
  public:
   // Null and a reason where this machine lacks the back end. Emulated: the device of that ordinal (emulator/driver).
   static std::unique_ptr<Machine> open(Backend backend, std::string& why_not, int ordinal = 0);
 
-  Outcome run(const Scenario& scenario);
-  // Compiles what the scenario will launch, so that the emulator takes the kernels of many scenarios at a time. The
-  // generated sources.
-  std::vector<std::string> prepare_ahead(const Scenario& scenario);
+  Outcome run(const Scenario& scenario) override;
+  std::vector<std::string> prepare_ahead(const Scenario& scenario) override;
   // Of the emulated back end: its table of functions.
-  const tilert_emulator_table* emulator() const { return emulator_; }
+  const tilert_emulator_table* emulator() const override { return emulator_; }
   Backend backend() const { return backend_; }
   std::string device_name() const;
-  std::string target() const;
+  std::string target() const override;
 
  private:
   struct Prepared {
@@ -93,6 +104,14 @@ struct KernelRequest {
   tilert_kernel_options options{};
   KernelRequest(const Scenario& scenario, const char* target);
 };
+
+// What `look` says of the program's variants for the target, the first that it says anything of; or why there are none, behind
+// "refused: " where that is a refusal. `compiles`: they are compiled first.
+std::string each_variant(tilert_context* context, const Scenario& scenario, const tl::Program& program, const char* target, bool compiles,
+                         const std::function<std::string(const tl::Variant&)>& look);
+
+// A library that was built with this program, or lies beside it; empty where neither is.
+std::string library_path(const std::string& name);
 
 // A context whose kernels stay in memory and whose plugin is the one built here; NVRTC at `nvrtc`, where given.
 tl::Result<tl::Context> test_context(const std::string& nvrtc = {});

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "codegen/configuration.h"
-#include "conformance/runner.h"
+#include "conformance/hip_machine.h"
 #include "ir/evaluate.h"
 #include "ir/parser.h"
 #include "ir/printer.h"
@@ -150,6 +150,12 @@ class Source : public Backend {
 
 // ---- machines ----
 
+Scenario scenario_of(const Case& c) {
+  Scenario scenario = Request::scenario_of(c);
+  scenario.programs.push_back(tl::Program::parse(ir::print(c.program)));
+  return scenario;
+}
+
 class OnMachine : public Backend {
  public:
   explicit OnMachine(conformance::Backend kind, int ordinal = 0, bool races = false)
@@ -181,11 +187,6 @@ class OnMachine : public Backend {
   }
 
  private:
-  static Scenario scenario_of(const Case& c) {
-    Scenario scenario = Request::scenario_of(c);
-    scenario.programs.push_back(tl::Program::parse(ir::print(c.program)));
-    return scenario;
-  }
   // All machines of the process share one emulator.
   void steer() {
     if (!machine_->emulator()) return;
@@ -198,6 +199,53 @@ class OnMachine : public Backend {
   std::string why_not_;
   int runs_ = 0;
   std::unique_ptr<Machine> machine_;
+};
+
+// What AMD's targets have no primitive for; and their shared memory is less than that for which programs are made, their lanes hold operands
+// twice.
+bool is_lacking(const std::string& refusal) {
+  for (const char* room : {"bytes of shared memory a block, and gfx", "registers of each of 32 threads, which have 255"})
+    if (refusal.find(room) != std::string::npos) return true;
+  for (const char* primitive : {"tl_f64_exp", "tl_f64_log", "tl_f64_sin", "tl_f64_cos", "tl_f64_tanh", "tl_f64_erf", "tl_f64_pow", "tl_f64_sigmoid", "tl_named_barrier"})
+    if (refusal.find(std::string("the primitive ") + primitive) != std::string::npos) return true;
+  return false;
+}
+
+// An emulated AMD GPU, past runtime and driver: no plans of tiles, and nobody reads what was told.
+class OnAmd : public Backend {
+ public:
+  OnAmd(std::string target, bool races) : target_(std::move(target)), races_(races) {
+    machine_ = conformance::HipMachine::open(target_, why_not_);
+    if (machine_ && races_ && machine_->emulator()->set_races(1) != 0) why_not_ = "this build cannot mark accesses";
+  }
+  std::string why_not() override { return why_not_; }
+
+  void ahead(const std::vector<Case>& cases) override {
+    steer();
+    for (const Case& c : cases) machine_->prepare_ahead(scenario_of(c));
+    machine_->emulator()->compile_pending();
+  }
+
+  std::string run(const Case& c, const Outputs& want, Coverage& coverage) override {
+    steer();
+    Scenario scenario = scenario_of(c);
+    scenario.launches.push_back(launch_of(c, want));
+    scenario.launches.back().plan = conformance::Launch::Plan::none;
+    const conformance::Outcome outcome = machine_->run(scenario);
+    if (outcome.ok && outcome.apart && !is_lacking(outcome.message)) return "refused: " + outcome.message;
+    if (outcome.ok && outcome.apart) coverage.add("programs that are too much for " + target_);
+    return outcome.ok ? "" : outcome.message;
+  }
+
+ private:
+  void steer() {
+    machine_->emulator()->set_schedules(races_ ? "greedy,backward" : "greedy,forward;random,seed=7;round_robin,backward");
+    machine_->emulator()->set_races(races_);
+  }
+  std::string target_;
+  bool races_;
+  std::string why_not_;
+  std::unique_ptr<conformance::HipMachine> machine_;
 };
 
 std::vector<BackendRow>& rows() {
@@ -214,6 +262,12 @@ std::vector<BackendRow>& rows() {
       {"emulated:sm_80", false, [] { return std::make_unique<OnMachine>(conformance::Backend::emulated, 1); }},
       {"races:sm_90a", false, [] { return std::make_unique<OnMachine>(conformance::Backend::emulated, 0, true); }},
       {"races:sm_80", false, [] { return std::make_unique<OnMachine>(conformance::Backend::emulated, 1, true); }},
+      {"emulated:gfx90a", false, [] { return std::make_unique<OnAmd>("gfx90a", false); }},
+      {"emulated:gfx942", false, [] { return std::make_unique<OnAmd>("gfx942", false); }},
+      {"emulated:gfx1100", false, [] { return std::make_unique<OnAmd>("gfx1100", false); }},
+      {"emulated:gfx1201", false, [] { return std::make_unique<OnAmd>("gfx1201", false); }},
+      {"races:gfx942", false, [] { return std::make_unique<OnAmd>("gfx942", true); }},
+      {"races:gfx1100", false, [] { return std::make_unique<OnAmd>("gfx1100", true); }},
       {"cuda", false, [] { return std::make_unique<OnMachine>(conformance::Backend::cuda); }},
   };
   return table;

@@ -50,7 +50,7 @@ TEST_P(Emulated, DevicesGiveTheSame) {
   ASSERT_EQ(result.why_not, "");
   for (const Finding& finding : result.findings) ADD_FAILURE() << told(finding);
 }
-INSTANTIATE_TEST_SUITE_P(Device, Emulated, testing::Values("emulated:sm_80", "emulated:sm_90a"));
+INSTANTIATE_TEST_SUITE_P(Device, Emulated, testing::Values("emulated:sm_80", "emulated:sm_90a", "emulated:gfx942", "emulated:gfx1100"));
 
 TEST(Nvrtc, CompilesRandomPrograms) {
   if (auto nvrtc = open_nvrtc(); !nvrtc) GTEST_SKIP() << nvrtc.error().message;

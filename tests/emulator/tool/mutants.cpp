@@ -11,7 +11,7 @@ namespace {
 
 // Statements whose loss must be seen: barriers, waits, commits, fences, arrivals, and what they order.
 const char* const kDeleted[] = {"tl_barrier(", "tl_named_barrier(", "tl_cluster_", "tl_send_part<", "tl_warp_sync(", "tl_cp_async", "tl_mbarrier_",
-    "tl_tma_", "tl_proxy_fence(", "tl_wgmma_fence(", "tl_wgmma_commit(", "tl_wgmma_wait<", "tl_wgmma_ss<", "tl_wgmma<", "tl_wgmma_rs<", "tl_mma_",
+    "tl_tma_", "tl_proxy_fence(", "tl_wgmma_fence(", "tl_wgmma_commit(", "tl_wgmma_wait<", "tl_wgmma_ss<", "tl_wgmma<", "tl_wgmma_rs<", "tl_mma_", "tl_mfma_", "tl_wmma",
     "tl_ldmatrix_", "tl_stmatrix_", "tl_wait_for_grids("};
 
 struct Rewrite {
@@ -49,6 +49,8 @@ const Shift kShifts[] = {
     {"", R"(tl_slice<\d+>\(r\d+ \+ ([^ ]))", "1"},
     {"tl_move<", PLACE, "v"},
     {"tl_ldmatrix_", PLACE, "8"},
+    {"tl_load_words(", PLACE, "8"},
+    {"tl_load_inside<", PLACE, "8"},
     {"tl_stmatrix_", PLACE, "8"},
     {"tl_cp_async<", PLACE, "8"},
     {"tl_mbarrier_", PLACE, "1"},

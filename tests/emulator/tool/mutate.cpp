@@ -2,7 +2,7 @@
 // of the cases that match) is changed in one place at a time; a mutant is caught when a case that has the text no longer
 // passes, by its outcome under any schedule or by a race report. A barrier, wait or commit whose loss leaves every outcome
 // and, with every access marked, no race is redundant there: no two accesses meet across it. Those are counted apart.
-//   tilert_mutate [--target sm_80|sm_90a|both] [--filter TEXT[|TEXT]] [--every N] [--shard I/N] [--jobs N] [--minutes N]
+//   tilert_mutate [--target sm_80|sm_90a|both|amd|gfx...] [--filter TEXT[|TEXT]] [--every N] [--shard I/N] [--jobs N] [--minutes N]
 //                 [--limit SECONDS] [--out FILE] [--reasons FILE] [--least PERCENT] [--json FILE]
 //   tilert_mutate --texts FOLDER [--target ...] [--filter ...]   writes the texts, a file each, named by digest; runs nothing
 //   tilert_mutate --merge FILE [--merge FILE]... [--reasons FILE] [--least PERCENT] [--json FILE]
@@ -41,7 +41,7 @@ enum Status { kGood = 0, kBad = 1, kBroken = 2, kUnfinished = 3 };
 struct MutateOptions {
   std::string filter, out, reasons, json, texts;
   std::vector<std::string> merge;
-  std::vector<int> targets = {1, 0};  // ordinals of emulated devices
+  std::vector<std::string> targets = {"sm_80", "sm_90a"};
   size_t every = 1, shard = 0, shards = 1;
   int jobs = 0, limit = 60;
   double least = 0, minutes = 1e6;
@@ -208,8 +208,9 @@ bool read_mutate_options(int argc, char** argv, MutateOptions& out) {
     else if (name == "--limit") out.limit = static_cast<int>(number);
     else if (name == "--minutes") out.minutes = number;
     else if (name == "--least") out.least = number;
-    else if (name == "--target" && value == "both") out.targets = {1, 0};
-    else if (name == "--target" && (value == "sm_90a" || value == "sm_80")) out.targets = {value == "sm_80"};
+    else if (name == "--target" && value == "both") out.targets = {"sm_80", "sm_90a"};
+    else if (name == "--target" && value == "amd") out.targets = {"gfx942", "gfx1100"};
+    else if (name == "--target" && (value == "sm_90a" || value == "sm_80" || value.rfind("gfx", 0) == 0)) out.targets = {value};
     else return false;
   }
   return argc % 2 == 1;

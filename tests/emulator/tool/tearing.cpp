@@ -6,6 +6,7 @@
 #include <chrono>
 #include <unordered_map>
 
+#include "conformance/hip_machine.h"
 #include "support/sha256.h"
 
 namespace tilert::conformance {
@@ -49,10 +50,11 @@ static bool holds_any(const std::string& text, const std::string& filter) {
   return false;
 }
 
-std::unique_ptr<Tearing> Tearing::open(const std::vector<int>& targets, const std::string& filter, std::string& why_not) {
+std::unique_ptr<Tearing> Tearing::open(const std::vector<std::string>& targets, const std::string& filter, std::string& why_not) {
   std::unique_ptr<Tearing> out(new Tearing);
-  for (int ordinal : targets) {
-    out->machines_.push_back(Machine::open(Backend::emulated, why_not, ordinal));
+  for (const std::string& target : targets) {
+    if (target.rfind("gfx", 0) == 0) out->machines_.push_back(HipMachine::open(target, why_not));
+    else out->machines_.push_back(Machine::open(Backend::emulated, why_not, target == "sm_80"));
     if (!out->machines_.back()) return nullptr;
   }
   for (Trial& trial : all_trials())
@@ -129,7 +131,7 @@ bool Tearing::tear(const TornPart& part, const std::set<std::string>& done, cons
 
 bool Tearing::run_user(const TornText& text, size_t user, bool races, std::vector<Open>& open, const Ears& ears, std::string& why) {
   using Clock = std::chrono::steady_clock;
-  Machine& machine = *machines_[text.users[user].first];
+  EmulatedGpu& machine = *machines_[text.users[user].first];
   const tilert_emulator_table& emulator = *machine.emulator();
   const Trial& trial = trials_[text.users[user].second];
   const Scenario scenario = trial.row->make(trial.values);

@@ -26,8 +26,8 @@ struct TornPart {
 
 class Tearing {
  public:
-  // Null and why. `targets`: ordinals of emulated devices; `filter`: of cases, empty: all.
-  static std::unique_ptr<Tearing> open(const std::vector<int>& targets, const std::string& filter, std::string& why_not);
+  // Null and why. `targets`: of emulated devices ("sm_80", "gfx942"); `filter`: of cases, empty: all.
+  static std::unique_ptr<Tearing> open(const std::vector<std::string>& targets, const std::string& filter, std::string& why_not);
 
   // In an order that mixes cases; the same in every process.
   const std::vector<TornPart>& parts() const { return parts_; }
@@ -49,7 +49,7 @@ class Tearing {
   bool run_user(const TornText& text, size_t user, bool races, std::vector<Open>& open, const Ears& ears, std::string& why);
   std::string arch(const TornText& text) const;
 
-  std::vector<std::unique_ptr<Machine>> machines_;
+  std::vector<std::unique_ptr<EmulatedGpu>> machines_;
   std::vector<Trial> trials_;
   std::vector<TornText> texts_;
   std::vector<TornPart> parts_;
