@@ -35,6 +35,7 @@ struct Case {
   std::vector<int64_t> arguments;
   Map map;
   Defined defined = Defined::bits;
+  Defined numbers = Defined::bits;  // the floats that the output holds, where only which NaN a NaN is may differ from vendor to vendor
   bool cooperative = false;  // all blocks at once
   bool refused = false;  // the launch must fail
   uint32_t per_thread = 0;  // words of the output that each thread wrote, thread after thread; 0: in another order

@@ -99,6 +99,8 @@ Case scalar_case(const Row& row) {
   out.name = std::string("scalar/") + row.name;
   out.threads = kThreads;
   out.defined = row.defined;
+  const std::string_view gives = row.out;
+  if (gives == "float" || gives == "tl_f16" || gives == "tl_bf16") out.numbers = gives == "float" ? Defined::f32 : gives == "tl_f16" ? Defined::f16 : Defined::bf16;
   out.input.resize(count * size * static_cast<size_t>(row.inputs));
   out.output.resize(count * size_of(row.out), 0xff);
   Random random(out.name);

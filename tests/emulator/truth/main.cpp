@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "codegen/device_text.h"
 #include "emulator/truth/coverage.h"
 #include "emulator/truth/record.h"
 
@@ -16,6 +17,7 @@ constexpr char kUsage[] = R"(tilert_truth: kernels over the device primitives, w
     tilert_truth --record FILE [--raw]        runs all cases on the GPU and writes their digests (--raw: their bytes)
     tilert_truth --compare                    runs them on the GPU and on the emulator, and shows where they differ
     tilert_truth --emulated --against FILE    compares the emulator with a record
+    tilert_truth --waves LANES [--filter TEXT] compares the emulator's waves, which run the cases as HIP text, with its CUDA; NaN is NaN
     tilert_truth --read RAW --record FILE     digests of a record with bytes
     tilert_truth --coverage                   names parts of device/cuda that need a case and have none
     tilert_truth --compile TARGET             compiles all cases with NVRTC, without a GPU
@@ -31,6 +33,7 @@ struct Options {
   std::string record, against, read, filter, show, emulator, compile;
   bool raw = false, compare = false, emulated = false, coverage = false;
   int limit = 20;
+  unsigned waves = 0;
 };
 
 bool parse(int count, char** words, Options& out) {
@@ -46,6 +49,7 @@ bool parse(int count, char** words, Options& out) {
       if (word == name) *flag = known = true;
     for (const auto& [name, text] : texts)
       if (word == name && i + 1 < count && !known) *text = words[++i], known = true;
+    if (word == "--waves" && i + 1 < count) out.waves = static_cast<unsigned>(std::atoi(words[++i])), known = true;
     if (word == "--limit" && i + 1 < count) out.limit = std::atoi(words[++i]), known = true;
     if (!known) return false;
   }
@@ -58,7 +62,7 @@ Libraries emulator(const Options& options) {
   const auto here = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
   for (const char* place : {"../lib/libtilert_emulator.so", "libtilert_emulator.so"})
     if (path.empty() && std::filesystem::exists(here / place)) path = (here / place).lexically_normal().string();
-  return {path, path};
+  return {path, path, 0};
 }
 
 int say(const std::string& wrong) {
@@ -118,6 +122,19 @@ int run(const Options& options, const std::vector<Case>& cases, const std::set<s
   return report(options, cases, own, options.compare || !options.against.empty() ? &other : nullptr);
 }
 
+// AMD's waves beside the same GPU's warps.
+int run_waves(const Options& options, std::vector<Case> cases) {
+  std::erase_if(cases, [](const Case& one) { return one.map.rank || one.cluster > 1 || one.refused || !tilert::codegen::missing_primitive("hip", one.text).empty(); });
+  for (Case& one : cases)
+    if (one.numbers != Defined::bits) one.defined = one.numbers;
+  Libraries libraries = emulator(options);
+  Record cuda, hip;
+  std::string wrong = record_side(libraries, cases, options.limit, cuda);
+  libraries.lanes = options.waves;
+  if (wrong.empty()) wrong = record_side(libraries, cases, options.limit, hip);
+  return wrong.empty() ? report(options, cases, hip, &cuda) : say(wrong);
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -133,6 +150,7 @@ int main(int count, char** words) {
     else cases.push_back(std::move(one));
   }
   if (cases.empty()) return say("no such case");
+  if (options.waves) return run_waves(options, std::move(cases));
   if (options.coverage) return report_coverage(cases);
   if (!options.compile.empty()) return compile_all(options, cases);
   return run(options, cases, skipped);

@@ -47,8 +47,8 @@ struct Memory {
 
 }  // namespace
 
-std::string source(const Case& one) {
-  return codegen::device_text("cuda", one.text) + codegen::product_forms(one.text) + "\n" + one.text;
+std::string source(const Case& one, const char* language) {
+  return codegen::device_text(language, one.text) + codegen::product_forms(one.text) + "\n" + one.text;
 }
 
 std::string Side::open_compiler(const Libraries& libraries) {
@@ -85,8 +85,10 @@ std::string Side::open(const Libraries& libraries) {
   driver_.device_name(name, sizeof name, device);
   driver_.attribute(&major, kCuDeviceMajor, device);
   driver_.attribute(&minor, kCuDeviceMinor, device);
-  name_ = name;
+  lanes_ = libraries.lanes;
+  name_ = name + (lanes_ ? ", waves of " + std::to_string(lanes_) : std::string());
   target_ = "sm_" + std::to_string(major * 10 + minor) + (major == 9 ? "a" : "");
+  if (lanes_ && !emulator_) return "only the emulator has waves";
   return major == 9 ? std::string() : name_ + " is no GPU of compute capability 9.0, whose instructions the cases are over";
 }
 
@@ -134,7 +136,8 @@ std::string Side::load(const Case& one, Function& out) {
 
 const Side::Function& Side::function(const Case& one) {
   const auto [at, fresh] = functions_.try_emplace(one.text);
-  if (fresh) at->second.wrong = load(one, at->second);
+  if (fresh && lanes_) emulator_->add_text(source(one, "hip").c_str());
+  else if (fresh) at->second.wrong = load(one, at->second);
   return at->second;
 }
 
@@ -142,6 +145,21 @@ void Side::prepare(const std::vector<Case>& cases) {
   if (!emulator_) return;
   for (const Case& one : cases) function(one);
   emulator_->compile_pending();
+}
+
+std::string Side::launch_wave(const Case& one, CuDevicePtr in, CuDevicePtr out, CuDevicePtr arguments) const {
+  CuTensorMap map = {};
+  void* parameters[] = {&map, &in, &out, &arguments};
+  tilert_emulator_launch of = {};
+  of.text = emulator_->add_text(source(one, "hip").c_str());
+  of.name = "truth";
+  for (int d = 0; d < 3; ++d) of.grid[d] = one.grid[d];
+  of.threads = one.threads;
+  of.shared_bytes = one.shared_bytes;
+  of.lanes = lanes_;
+  of.together = one.cooperative;
+  of.parameters = parameters;
+  return emulator_->run(&of) == 0 ? std::string() : std::string("cannot run: ") + emulator_->report();
 }
 
 std::string Side::launch(const Case& one, CuFunction function, CuDevicePtr in, CuDevicePtr out, CuDevicePtr arguments) {
@@ -180,7 +198,7 @@ Outcome Side::run(const Case& one) {
     if (out.wrong.empty()) out.wrong = check(driver_.upload(memory[i].address, contents[i].first, contents[i].second), "copy");
     if (!out.wrong.empty()) return out;
   }
-  out.wrong = launch(one, of.handle, memory[0].address, memory[1].address, memory[2].address);
+  out.wrong = lanes_ ? launch_wave(one, memory[0].address, memory[1].address, memory[2].address) : launch(one, of.handle, memory[0].address, memory[1].address, memory[2].address);
   if (!out.wrong.empty()) return out;
   out.output.resize(one.output.size());
   out.wrong = check(driver_.download(out.output.data(), memory[1].address, out.output.size()), "copy back");

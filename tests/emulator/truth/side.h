@@ -18,6 +18,7 @@ using namespace runtime;  // the driver's types
 
 struct Libraries {
   std::string driver = "libcuda.so.1", nvrtc;  // nvrtc empty: TILERT_NVRTC_PATH, then libnvrtc.so.13, .12
+  unsigned lanes = 0;  // not 0: the emulator runs the cases as HIP text on waves of so many
 };
 
 // What came of one case: its output, or why there is none.
@@ -45,6 +46,7 @@ class Side {
   };
   const Function& function(const Case& one);
   std::string load(const Case& one, Function& out);
+  std::string launch_wave(const Case& one, CuDevicePtr in, CuDevicePtr out, CuDevicePtr arguments) const;
   std::string launch(const Case& one, CuFunction function, CuDevicePtr in, CuDevicePtr out, CuDevicePtr arguments);
   std::string check(CuResult code, const std::string& what) const;
 
@@ -60,10 +62,11 @@ class Side {
   } nvrtc_;
   const tilert_emulator_table* emulator_ = nullptr;
   std::string name_, target_;
+  unsigned lanes_ = 0;
   std::map<std::string, Function> functions_;  // by text
 };
 
 // The whole source of a case: the device's parts that it uses, then its kernel.
-std::string source(const Case& one);
+std::string source(const Case& one, const char* language = "cuda");
 
 }  // namespace tilert::truth

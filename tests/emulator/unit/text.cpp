@@ -216,6 +216,8 @@ std::map<std::string, std::string> by_name(const std::vector<Part>& parts) {
 }  // namespace
 
 std::string prelude_text(bool hip) {
+  // HIP's own text of numbers, which the host can run.
+  static const std::set<std::string> kNumbers = {"tl_float", "tl_from_float", "tl_e4m3_value", "tl_e5m2_value", "tl_e4m3_code", "tl_e5m2_code", "tl_saturate_index"};
   const std::map<std::string, std::string> twins = by_name(twin_parts()), hip_twins = by_name(hip ? hip_twin_parts() : std::vector<Part>());
   const std::vector<Part> own = hip ? hip_parts() : std::vector<Part>(), cuda = device_parts();
   const std::map<std::string, std::string> known = by_name(cuda);
@@ -239,6 +241,7 @@ std::string prelude_text(bool hip) {
       for (; own[first].names[0] != name; ++first) add_own(own[first]);
     }
     if (hip_twin != hip_twins.end()) out += hip_twin->second;
+    else if (at != own.end() && kNumbers.count(name)) out += at->text;
     else if (twin != twins.end()) out += twin->second;
     else out += at != own.end() && is_host_text(*at) ? at->text : part.text;
     out += number_of(name);
