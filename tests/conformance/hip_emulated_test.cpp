@@ -20,7 +20,7 @@ void PrintTo(const HipEmulated& part, std::ostream* out) { *out << part.target <
 
 // Why a case may be refused (docs/amd.md).
 bool is_known_reason(const std::string& refusal) {
-  for (const char* reason : {"needs the primitive tl_f64_", "bytes of shared memory a block, and gfx", "the halves of a wave of 64 cannot wait for each other"})
+  for (const char* reason : {"bytes of shared memory a block, and gfx", "the halves of a wave of 64 cannot wait for each other"})
     if (refusal.find(reason) != std::string::npos) return true;
   return false;
 }

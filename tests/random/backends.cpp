@@ -201,13 +201,10 @@ class OnMachine : public Backend {
   std::unique_ptr<Machine> machine_;
 };
 
-// What AMD's targets have no primitive for; and their shared memory is less than that for which programs are made, their lanes hold operands
-// twice.
+// AMD's targets have less shared memory than that for which programs are made, and their lanes hold operands twice.
 bool is_lacking(const std::string& refusal) {
   for (const char* room : {"bytes of shared memory a block, and gfx", "registers of each of 32 threads, which have 255"})
     if (refusal.find(room) != std::string::npos) return true;
-  for (const char* primitive : {"tl_f64_exp", "tl_f64_log", "tl_f64_sin", "tl_f64_cos", "tl_f64_tanh", "tl_f64_erf", "tl_f64_pow", "tl_f64_sigmoid", "tl_named_barrier"})
-    if (refusal.find(std::string("the primitive ") + primitive) != std::string::npos) return true;
   return false;
 }
 

@@ -241,7 +241,7 @@ std::string prelude_text(bool hip) {
       for (; own[first].names[0] != name; ++first) add_own(own[first]);
     }
     if (hip_twin != hip_twins.end()) out += hip_twin->second;
-    else if (at != own.end() && kNumbers.count(name)) out += at->text;
+    else if (at != own.end() && kNumbers.count(name) && is_host_text(*at)) out += at->text;
     else if (twin != twins.end()) out += twin->second;
     else out += at != own.end() && is_host_text(*at) ? at->text : part.text;
     out += number_of(name);
