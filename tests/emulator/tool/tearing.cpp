@@ -110,8 +110,10 @@ bool Tearing::tear(const TornPart& part, const std::set<std::string>& done, cons
     if (!done.count(one.verdict.key())) open.push_back(std::move(one));
   }
   if (open.empty()) return true;
-  const int number = emulator.add_text(text.body.c_str());
-  emulator.replace(number, emulator.add_text(text.torn.body.c_str()));
+  // A body of HIP is known by what stands before it.
+  const std::string head = machines_[text.users[0].first]->target().rfind("gfx", 0) == 0 ? "// amdgpu_flat_work_group_size\n" : "";
+  const int number = emulator.add_text((head + text.body).c_str());
+  emulator.replace(number, emulator.add_text((head + text.torn.body).c_str()));
   bool right = true;
   // A text that is the same for both devices runs the same: the first one's cases are enough.
   const size_t device = text.users.front().first;
