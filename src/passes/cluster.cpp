@@ -95,8 +95,7 @@ class Clusters {
     for_each_stmt(loop().body, [&](const Stmt& s) {
       const auto* branch = std::get_if<If>(&s.node);
       if (!branch || !depends_on(branch->condition, vars)) return;
-      for (const Block* block : {&branch->then_body, &branch->else_body})
-        for_each_stmt(*block, [&](const Stmt& inner) { found |= std::holds_alternative<Gemm>(inner.node) || is_load(program_, inner); });
+      for (const Block* block : {&branch->then_body, &branch->else_body}) found |= holds_product(*block) || holds_load(program_, *block);
     });
     return found;
   }

@@ -53,7 +53,6 @@ class RoleLowering {
   ir::Expr slot_bytes();
   void note_tensor_copy(const ir::Stmt& s, ir::BufferId to, const TensorMapPlan& map);
   void load(const ir::Stmt& s, const ir::Copy& copy, ir::Expr slot);
-  ir::Expr coordinate(ir::Expr at);
 
   // ---- copies by all threads of the producer (hopper_copy.cpp) ----
   struct Pieces {
@@ -151,6 +150,7 @@ class RoleLowering {
   void declare_meeting();
   void initialize_meeting();
   void enter_meeting();
+  ir::Expr meeting_parity();
   void meet();
   void leave_meeting();
   void hand_on(ir::Expr parity);

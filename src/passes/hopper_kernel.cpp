@@ -219,23 +219,11 @@ void RoleLowering::load(const Stmt& s, const Copy& copy, Expr slot) {
     for (int64_t y = 0; y < part.rows; y += height) {
       const Expr at_row = arith::add(arena_, row, y), at_column = arith::add(arena_, column, x);
       std::vector<CallArg> arguments{address_arg(low_.shared_access(copy.dst.buffer, {slot, at_row, at_column})), text_arg(fmt::format("map{}", map)),
-                                     barrier_arg(full_, slot), value_arg(coordinate(arith::add(arena_, copy.src.offsets[1], at_column))),
-                                     value_arg(coordinate(arith::add(arena_, copy.src.offsets[0], at_row)))};
+                                     barrier_arg(full_, slot), value_arg(low_.engine_place(arith::add(arena_, copy.src.offsets[1], at_column))),
+                                     value_arg(low_.engine_place(arith::add(arena_, copy.src.offsets[0], at_row)))};
       if (shared != roles_.shared_loads.end()) arguments.push_back(value_arg(low_.index((1 << kernel_.cluster) - 1)));
       low_.call(shared != roles_.shared_loads.end() ? Primitive::tma_load_2d_multicast : Primitive::tma_load_2d, std::move(arguments));
     }
-}
-
-// What a trip reads as a place may be anything. Where the engine does not count so far, it is beyond the tensor.
-Expr RoleLowering::coordinate(Expr at) {
-  constexpr int64_t kFarthest = (int64_t{1} << 31) - 1024, kBefore = -1024;  // boxes there have no element of a tensor
-  at = low_.simplify(at);
-  const arith::Range range = low_.facts().range(at);
-  std::set<VarId> used;
-  variables_of(at, used);
-  const bool read = std::any_of(used.begin(), used.end(), [&](VarId v) { return roles_.producer_lets.count(v) != 0; });
-  if (!read || (range.low >= kBefore && range.high <= kFarthest)) return at;
-  return low_.simplify(arith::min(arena_, arith::max(arena_, at, low_.index(kBefore)), low_.index(kFarthest)));
 }
 
 Status RoleLowering::consume() {

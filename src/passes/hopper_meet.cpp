@@ -35,29 +35,38 @@ void RoleLowering::initialize_meeting() {
 
 // Other blocks have their barriers now; the producer never asks.
 void RoleLowering::enter_meeting() {
-  meeting_parity_ = low_.scalar(DType::index, "meeting");
-  low_.store({meeting_parity_, {}}, low_.index(0));
+  if (tiles_) {
+    meeting_parity_ = low_.scalar(DType::index, "meeting");
+    low_.store({meeting_parity_, {}}, low_.index(0));
+  }
   low_.call(Primitive::cluster_wait, {});
 }
 
-void RoleLowering::meet() {
+// Of the phases that the next meeting completes. A block without a loop over tiles meets once (split_k takes no loop in a branch).
+Expr RoleLowering::meeting_parity() {
+  if (!tiles_) return low_.index(0);
   const Expr parity = low_.read({meeting_parity_, {}}, "parity");
   low_.facts().define(parity, arith::Range::between(0, 1));
+  return parity;
+}
+
+void RoleLowering::meet() {
+  const Expr parity = meeting_parity();
   Block other = low_.collect([&] { hand_on(parity); });
   Block last = low_.collect([&] { add_up(parity); });
   low_.emit(If{arith::lt(arena_, low_.program().var(kernel_.rank), low_.index(kernel_.cluster - 1)), std::move(other), std::move(last)});
-  low_.store({meeting_parity_, {}}, arith::sub(arena_, low_.index(1), parity));
+  if (tiles_) low_.store({meeting_parity_, {}}, arith::sub(arena_, low_.index(1), parity));
 }
 
 // A block that ended would no longer be there for the arrivals that say that its last part was read.
 void RoleLowering::leave_meeting() {
-  const Expr parity = low_.read({meeting_parity_, {}}, "parity");
+  const Expr last = tiles_ ? arith::sub(arena_, low_.index(1), meeting_parity()) : low_.index(0);
   low_.when(arith::lt(arena_, low_.program().var(kernel_.rank), low_.index(kernel_.cluster - 1)),
-            [&] { low_.call(Primitive::mbarrier_wait, {barrier_arg(taken_, low_.index(0)), value_arg(arith::sub(arena_, low_.index(1), parity))}); });
+            [&] { low_.call(Primitive::mbarrier_wait, {barrier_arg(taken_, low_.index(0)), value_arg(last)}); });
 }
 
 void RoleLowering::hand_on(Expr parity) {
-  low_.call(Primitive::mbarrier_wait, {barrier_arg(taken_, low_.index(0)), value_arg(arith::sub(arena_, low_.index(1), parity))});
+  if (tiles_) low_.call(Primitive::mbarrier_wait, {barrier_arg(taken_, low_.index(0)), value_arg(arith::sub(arena_, low_.index(1), parity))});
   const auto& sums = low_.plan().meeting.sums;
   for (size_t i = 0; i < sums.size(); ++i) {
     const Expr first = arith::mul(arena_, low_.program().var(kernel_.rank), part_elements(sums[i]));

@@ -68,8 +68,8 @@ Status RoleLowering::store(const Stmt& s, const Copy& copy) {
       for (int64_t column = 0; column < columns; column += map.box[0])
         low_.call(Primitive::tma_store_2d,
                   {text_arg(fmt::format("map{}", roles_.stores.at(s.ordinal))), address_arg(low_.shared_access(staging, {row, low_.index(column)})),
-                   value_arg(low_.simplify(arith::add(arena_, copy.dst.offsets[1], column))),
-                   value_arg(low_.simplify(arith::add(arena_, copy.dst.offsets[0], row)))});
+                   value_arg(low_.engine_place(arith::add(arena_, copy.dst.offsets[1], column))),
+                   value_arg(low_.engine_place(arith::add(arena_, copy.dst.offsets[0], row)))});
       low_.call(Primitive::tma_store_commit, {});
     });
   });

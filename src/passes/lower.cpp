@@ -8,6 +8,7 @@
 
 #include "ir/visit.h"
 #include "passes/region.h"
+#include "passes/tensor_box.h"
 
 namespace tilert::passes {
 
@@ -269,6 +270,7 @@ Status Lower::kernel(Kernel& kernel) {
   preamble_.clear();
   preamble_lets_.clear();
   blocks_.emplace_back();
+  unbounded_ = unbounded_variables(program(), kernel, plan_);
   TILERT_TRY(plan_.roles.on && !plan_.async.roles ? kernel_with_roles(kernel) : block(kernel.body));
   if (!plan_.async.roles) finish_stores(kernel.body);
   Block body = std::move(preamble_);

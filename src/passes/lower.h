@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 
 #include "arith/build.h"
 #include "arith/simplify.h"
@@ -70,6 +71,7 @@ class Lower {
   ir::Expr terms_value(const std::vector<ThreadTerm>& terms);  // sum of pieces of the thread index
   // Coordinate of dim d of the element in register `reg` (flat) of this thread.
   ir::Expr coordinate(const FragmentMap& map, int d, ir::Expr reg);
+  ir::Expr engine_place(ir::Expr at);  // a coordinate as the tensor copy engine takes it
   ir::Expr thread_part(const FragmentMap& map, int d);
   ir::Expr register_part(const FragmentMap& map, int d, ir::Expr reg);
   // Records what is known of a variable: that it is the value; a loop's range.
@@ -172,6 +174,7 @@ class Lower {
   ir::Block preamble_;
   std::map<ir::Expr, ir::Expr> preamble_lets_;
   std::map<ir::BufferId, ir::BufferId> lowered_;  // fragments to registers, tiles to flat shared buffers
+  std::set<ir::VarId> unbounded_;   // tensor_box.h
   bool issuing_ = false;            // one thread is here
   std::vector<ir::BufferId> sums_;  // of issued products, that open blocks declare
   uint32_t ordinal_ = 0, location_ = 0;

@@ -92,13 +92,25 @@ void Lower::tensor_copy(const Stmt& s, const AsyncOp& n) {
           at.push_back(index(row));
           at.push_back(index(column));
           const CallArg shared = address_arg(shared_access(tile.buffer, at)), of = text_arg(fmt::format("map{}", number));
-          const CallArg x = value_arg(simplify(arith::add(arena(), box.offsets[1], column)));
-          const CallArg y = value_arg(simplify(arith::add(arena(), box.offsets[0], row)));
+          const CallArg x = value_arg(engine_place(arith::add(arena(), box.offsets[1], column)));
+          const CallArg y = value_arg(engine_place(arith::add(arena(), box.offsets[0], row)));
           if (loads) call(Primitive::tma_load_2d, {shared, of, barrier_arg(n.barrier), x, y});
           else call(Primitive::tma_store_2d, {of, shared, x, y});
         }
     });
   });
+}
+
+// The engine counts in 32 bits, and launches take no tensor of which it could not reach all. What no dim bounds may be anything: where it
+// would wrap it is beyond the tensor instead, on the side that it is on.
+Expr Lower::engine_place(Expr at) {
+  constexpr int64_t kBefore = -1024;  // boxes there have no element of a tensor, nor do those at kEngineEnd
+  at = simplify(at);
+  const arith::Range range = facts().range(at);
+  bool bounded = true;
+  for_each_node(at, [&](Expr n) { bounded &= !n->is_variable() || unbounded_.count(n->var()) == 0; });
+  if (bounded || (range.low >= kBefore && range.high <= kEngineEnd)) return at;
+  return simplify(arith::min(arena(), arith::max(arena(), at, index(kBefore)), index(kEngineEnd)));
 }
 
 void Lower::by_first(const std::function<void()>& f) {

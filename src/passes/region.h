@@ -66,7 +66,7 @@ inline std::string find_pipelined(const ir::Block& body, size_t* at) {
     if (*at != body.size()) return "it has more than one pipelined loop";
     *at = i;
   }
-  return *at == body.size() ? "it has no pipelined loop outside others" : "";
+  return *at == body.size() ? "it has no pipelined loop outside of other loops and branches" : "";
 }
 
 // Whether the block waits for what other blocks write: nothing behind an acquire or a grid_sync may be read before it.

@@ -25,6 +25,18 @@ bool is_load(const Program& program, const Stmt& s) {
   return copy && program.buffer(copy->src.buffer).scope == Scope::global && program.buffer(copy->dst.buffer).scope == Scope::shared;
 }
 
+bool holds_load(const Program& program, const Block& block) {
+  bool found = false;
+  for_each_stmt(block, [&](const Stmt& s) { found |= is_load(program, s); });
+  return found;
+}
+
+bool holds_product(const Block& block) {
+  bool found = false;
+  for_each_stmt(block, [&](const Stmt& s) { found |= std::holds_alternative<Gemm>(s.node); });
+  return found;
+}
+
 void variables_of(Expr e, std::set<VarId>& to) {
   for_each_node(e, [&](Expr n) {
     if (n->is_variable()) to.insert(n->var());
@@ -82,12 +94,6 @@ std::set<VarId> TripValues::lets_for(const std::set<VarId>& needed) const {
 }
 
 namespace {
-
-bool holds_product(const Block& block) {
-  bool found = false;
-  for_each_stmt(block, [&](const Stmt& s) { found |= std::holds_alternative<Gemm>(s.node); });
-  return found;
-}
 
 class TripShaper {
  public:
@@ -149,7 +155,7 @@ class TripShaper {
     Block out;
     for (const StmtPtr& s : in) {
       const auto* branch = std::get_if<If>(&s->node);
-      if (!branch || !holds_load(*s)) {
+      if (!branch || !holds_load(program_, {s})) {
         out.push_back(s);
         continue;
       }
@@ -157,12 +163,6 @@ class TripShaper {
       out.push_back(make_stmt(std::move(made), s->ordinal, s->location));
     }
     return out;
-  }
-
-  bool holds_load(const Stmt& s) const {
-    bool found = false;
-    for_each_stmt({std::make_shared<const Stmt>(s)}, [&](const Stmt& inner) { found |= is_load(program_, inner); });
-    return found;
   }
 
   Block take_lets(const Block& in, Block& to) const {

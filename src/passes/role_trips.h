@@ -16,6 +16,9 @@ namespace tilert::passes {
 // Whether the statements may write memory of the tensor.
 bool may_write(const ir::Program& program, const ir::Block& block, ir::BufferId tensor);
 bool is_load(const ir::Program& program, const ir::Stmt& s);  // a copy of global memory to a shared tile
+// Whether one stands in the statements, at any depth; and whether a product does.
+bool holds_load(const ir::Program& program, const ir::Block& block);
+bool holds_product(const ir::Block& block);
 
 // What both roles can tell of a trip.
 class TripValues {

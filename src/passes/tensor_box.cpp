@@ -1,6 +1,8 @@
 // Rules of the engine, each in one place.
 #include "passes/tensor_box.h"
 
+#include "ir/visit.h"
+
 namespace tilert::passes {
 
 using namespace ir;
@@ -15,7 +17,29 @@ std::string is_matrix(const Buffer& b) {
   return {};
 }
 
+// Which of two values is taken is no part of how far either goes.
+bool goes_as_far_as(Expr e, const std::set<VarId>& vars) {
+  if (e->is_variable()) return vars.count(e->var()) != 0;
+  for (int i = e->op == Op::select ? 1 : 0; i < e->arity; ++i)
+    if (goes_as_far_as(e->operand[i], vars)) return true;
+  return false;
+}
+
 }  // namespace
+
+std::set<VarId> unbounded_variables(const Program& program, const Kernel& kernel, const KernelPlan& plan) {
+  std::set<VarId> found;
+  for (VarId v = 0; v < program.vars.size(); ++v)
+    if (program.vars[v].kind == VarKind::scalar) found.insert(v);
+  for_each_stmt(kernel.body, [&](const Stmt& s) {
+    if (const auto* let = std::get_if<Let>(&s.node); let && (let->value ? goes_as_far_as(let->value, found) : !is_workspace(program.buffer(let->read.buffer)))) found.insert(let->var);
+    if (const auto* loop = std::get_if<For>(&s.node); loop && loop->var != plan.tile_round && (goes_as_far_as(loop->begin, found) || goes_as_far_as(loop->end, found)))
+      found.insert(loop->var);
+    if (const auto* call = std::get_if<CallDevice>(&s.node)) found.insert(call->var);
+    if (const auto* atomic = std::get_if<Atomic>(&s.node)) found.insert(atomic->old);
+  });
+  return found;
+}
 
 // A matrix whose rows lie on 16 bytes, and the region too: a corner between is an illegal instruction.
 std::string engine_takes(const Module& module, const Region& r) {

@@ -1,6 +1,7 @@
 // Grid and parameters from the artifact's recipe; TMA descriptors are encoded where the parameters lie.
 #include "runtime/launch_state.h"
 #include "runtime/plan.h"
+#include "target/target.h"
 
 namespace tilert::runtime {
 namespace {
@@ -34,6 +35,12 @@ Code read_inputs(const LaunchState& state, const PreparedMap& map, MapInputs* ou
   for (int i = 0; i < recipe.rank; ++i) {
     const int64_t size = state.value(map.dims[i]);
     empty |= size <= 0;
+    if (size > kEngineEnd) {
+      const int dim = recipe.rank - 1 - i;
+      return refuse(state.info, Code::kShape, argument, dim,
+                    "'{}' has size {} in dim {}; the copy engine counts to {}: launch on a part of it at a time, or compile with the hint roles off",
+                    state.param(recipe.param).name, size, dim, kEngineEnd);
+    }
     out->dims[i] = static_cast<uint64_t>(std::max<int64_t>(size, 1));
   }
   for (int i = 1; i < recipe.rank; ++i) {

@@ -33,6 +33,10 @@ struct DeviceClass {
 
 Result<DeviceClass> parse_device_class(std::string_view text);
 
+// Where the tensor copy engine, which counts elements of a dim in 32 bits with a sign, is beyond every tensor that launches give it: a whole
+// number of lines before what it cannot count.
+inline constexpr int64_t kEngineEnd = (int64_t{1} << 31) - 1024;
+
 struct Target {
   TargetKind kind = TargetKind::cpu;
   std::string text;  // explicit and complete: "sm_90a", "gfx942", "cpu:x86-64-v3+avxvnni"; equal texts are equal targets

@@ -108,9 +108,10 @@ Scenario shared_rows(const Values& v) {
   return s;
 }
 
-// 85. Element-wise work of each trip reads a tile that the blocks share, and one of their own.
+// 85. Element-wise work of each trip reads a tile that the blocks share, and one of their own; slots are filled a third time, also from
+// tile to tile of a cluster that makes all.
 Scenario clustered_scales(const Values& v) {
-  const int64_t bm = 64, bn = v["N"], bk = 64, blocks = 3, k = blocks * bk, tiles = 3, m = tiles * bm - 24, n = bn;
+  const int64_t bm = 64, bn = v["N"], bk = 64, blocks = 5, k = blocks * bk, tiles = 5, m = tiles * bm - 24, n = bn;
   Scenario s;
   s.same_bits = true;
   for (const int64_t in_cluster : {int64_t{1}, v["blocks"]})
@@ -143,7 +144,7 @@ Scenario clustered_scales(const Values& v) {
                                             columns[static_cast<size_t>(l / bk * n + j)];
   Launch& launch = s.launch();
   launch.input(tl::e4m3, a).input(tl::e4m3, w).output(tl::f32, exactly(c)).input(tl::f32, rows).input(tl::f32, columns);
-  if (v["persistent"]) launch.max_blocks = 2;
+  if (v["persistent"]) launch.max_blocks = v["blocks"];
   return s;
 }
 

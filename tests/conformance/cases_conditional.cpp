@@ -278,6 +278,54 @@ Scenario loops_in_branches(const Values& v) {
   return s;
 }
 
+// 91. Rows that a table or a scalar names, up to where they do not fit 32 bits: beyond a tensor there are zeros, and nothing is written. What
+// is added to a scalar of 2^31 would wrap to rows of the tensor, and so would 2^32 and more of a table.
+Scenario far_places(const Values& v) {
+  const int64_t bm = 64, bn = 32, bk = 32, k = 3 * bk, m = 2 * bm, n = bn, rows = 5, far = int64_t{1} << 32;
+  const bool trips = v["where"] == 1, scalar = v["where"] == 2;
+  Scenario s;
+  s.program([&](tl::Builder& b) {
+    auto A = b.input("A", tl::bf16, {m, k}), B = b.input("B", tl::bf16, {n, k});
+    auto from = b.input("from", tl::i64, {rows}), to = b.input("to", tl::i64, {rows});
+    auto more = b.scalar("more", tl::i64);
+    auto C = b.output("C", tl::bf16, {m, n});
+    b.grid({1, rows}, agreed(v), [&](tl::Index, tl::Index y) {
+      auto a = b.shared(tl::bf16, {bm, bk}), w = b.shared(tl::bf16, {bn, bk});
+      auto acc = b.fragment(tl::f32, {bm, bn});
+      const tl::Expr first = trips ? tl::Expr(0) : scalar ? tl::Expr(more) : b.let(tl::cast(tl::index, from(y)));
+      const tl::Expr out = b.let(tl::max(tl::cast(tl::index, to(y)), 0));
+      b.clear(acc);
+      b.pipelined(k / bk, tl::stages(2), [&](tl::Index i) {
+        b.copy(A(trips ? b.let(tl::cast(tl::index, from(y))) : first, i * bk), a);
+        b.copy(B(0, i * bk), w);
+        b.gemm(a, w, acc, tl::trans_b);
+      });
+      b.copy(acc, C(out, 0));
+    });
+  });
+  const Reals a = whole(m * k, -1, 1, 1), w = whole(n * k, -1, 1, 2);
+  const std::vector<std::vector<int64_t>> reads = {{0, 0, 0, 0, 0}, {far, 1, -far, far / 2, far + 1}, {3 - far, -far / 2, far * 3 + 7, -1, far - 1}};
+  for (size_t i = 0; i < reads.size(); ++i) {
+    const std::vector<int64_t> writes = i == 0 ? std::vector<int64_t>{far, bm, far + 1, far * 2, far / 2} : std::vector<int64_t>{0, bm, m, far, far + 3};
+    const int64_t added = i == 0 ? far : i == 1 ? 2 : far / 2;
+    std::vector<Want> want = untouched(static_cast<size_t>(m * n));
+    for (int64_t y = 0; y < rows; ++y)
+      for (int64_t r = 0; r < bm; ++r)
+        for (int64_t j = 0; j < n; ++j) {
+          const int64_t in = (scalar ? added : reads[i][static_cast<size_t>(y)]) + r, out = writes[static_cast<size_t>(y)] + r;
+          if (out >= m) continue;
+          Real sum = 0;
+          for (int64_t e = 0; e < k && in >= 0 && in < m; ++e) sum += a[static_cast<size_t>(in * k + e)] * w[static_cast<size_t>(j * k + e)];
+          want[static_cast<size_t>(out * n + j)] = {sum};
+        }
+    const auto numbers = [](const std::vector<int64_t>& values) { return Reals(values.begin(), values.end()); };
+    Launch& launch = s.launch();
+    launch.input(tl::bf16, a).input(tl::bf16, w).input(tl::i64, numbers(reads[i])).input(tl::i64, numbers(writes)).scalar(tl::i64, static_cast<Real>(added)).output(tl::bf16, want);
+    if (v["persistent"]) launch.max_blocks = 2;
+  }
+  return s;
+}
+
 }  // namespace
 
 void add_conditional_cases(std::vector<Case>& to) {
@@ -287,6 +335,7 @@ void add_conditional_cases(std::vector<Case>& to) {
                 passed_over});
   to.push_back({"91", "parts_of_trips", {{"part", {0, 1, 2, 3, 4, 5, 6, 7}}, {"tile", {64, 128}}, {"stages", {2, 3}}, {"persistent", {0, 1}}, {"unaligned", {0, 1}}}, parts_of_trips});
   to.push_back({"91", "loops_in_branches", {{"form", {0, 1, 2, 3}}, {"tile", {64, 128}}, {"stages", {2, 3}}, {"persistent", {0, 1}}, {"narrow", {0, 1}}}, loops_in_branches});
+  to.push_back({"91", "places_beyond_32_bits", {{"where", {0, 1, 2}}, {"persistent", {0, 1}}}, far_places});
 }
 
 }  // namespace tilert::conformance

@@ -40,9 +40,9 @@ Scenario scaled_block(const Values& v) {
       auto c = b.fragment(tl::f32, {m, n});
       b.copy(A, a);
       b.copy(B, w);
-      b.copy(P, p);
-      b.copy(SA, sa);
-      b.copy(SB, sb);
+      if (sparse) b.copy(P, p);
+      if (in_tiles && which != 1) b.copy(SA, sa);
+      if (in_tiles && which != 0) b.copy(SB, sb);
       tl::GemmFlag flags = trans_b ? tl::trans_b : tl::GemmFlag{};
       if (q.trans_a) flags = flags | tl::trans_a_scale;
       if (q.trans_b) flags = flags | tl::trans_b_scale;
@@ -60,12 +60,17 @@ Scenario scaled_block(const Values& v) {
     });
   });
   const Reals a = whole(static_cast<size_t>(m * kept), -3, 3, 1), w = whole(static_cast<size_t>(n * k), -3, 3, 2), sa = scales_of(q.m * q.a_k, 3), sb = scales_of(q.n * q.b_k, 4);
-  const Reals old = whole(static_cast<size_t>(m * n), -9, 9, 5), places(static_cast<size_t>(m * k / 8), 0xd8);  // places 0 and 2, 1 and 3
+  const Reals old = whole(static_cast<size_t>(m * n), -9, 9, 5), pairs = whole(static_cast<size_t>(m * k / 4), 0, 5, 6);  // of each four, which two are kept
+  static constexpr int kKept[6][2] = {{0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}};
+  const auto kept_of = [&](int64_t i, int64_t e) { return kKept[static_cast<size_t>(pairs[static_cast<size_t>(i * k / 4 + e / 2)])][e % 2]; };
+  Reals places(static_cast<size_t>(m * k / 8));
+  for (int64_t i = 0; i < m; ++i)
+    for (int64_t e = 0; e < k / 2; ++e) places[static_cast<size_t>((i * (k / 2) + e) / 4)] += static_cast<Real>(kept_of(i, e) << (e % 4 * 2));
   Reals c = sum == 1 ? Reals(static_cast<size_t>(m * n)) : old;
   const auto at = [](int64_t i, int64_t j) { return static_cast<size_t>(i + j); };
   for (int64_t i = 0; i < m; ++i)
     for (int64_t e = 0; e < kept; ++e) {
-      const int64_t in_k = !sparse ? e : e / 2 * 4 + (e / 2 % 2) + 2 * (e % 2), row = i * q.m / m, of_a = in_k * q.a_k / k, of_b = in_k * q.b_k / k;
+      const int64_t in_k = !sparse ? e : e / 2 * 4 + kept_of(i, e), row = i * q.m / m, of_a = in_k * q.a_k / k, of_b = in_k * q.b_k / k;
       const Real x = a[at(i * kept, e)] * (which == 1 ? 1 : sa[q.trans_a ? at(of_a * q.m, row) : at(row * q.a_k, of_a)]);
       for (int64_t j = 0; j < n; ++j) {
         const int64_t column = j * q.n / n;
@@ -147,7 +152,7 @@ void add_scaled_cases(std::vector<Case>& to) {
   to.push_back({"83", "scaled_blocks",
                 {{"K", {64, 32}}, {"deep", {32, 16}}, {"rows", {1, 4, 64}}, {"trans", {0, 1, 2, 3}}, {"tiles", {0, 1}}, {"which", {2, 0, 1}}, {"sum", {0, 1, 2}}, {"sparse", {0, 1}},
                  {"scales", {id_of(tl::f32), id_of(tl::e8m0), id_of(tl::bf16)}}, dtypes({tl::e4m3, tl::f16})}, scaled_block});
-  to.push_back({"83", "scaled_over_a_grid", {{"roles", {0, 1}}, {"tile_n", {64, 128}}, {"K", {256, 200}}, dtypes({tl::e4m3, tl::bf16})}, scaled_grid});
+  to.push_back({"83", "scaled_over_a_grid", {{"roles", {0, 1}}, {"tile_n", {64, 128}}, {"K", {512, 440}}, dtypes({tl::e4m3, tl::bf16})}, scaled_grid});
   to.push_back({"83", "scaled_refused", {{"of", {0, 1, 2, 3, 4, 5}}}, refused_scales});
 }
 

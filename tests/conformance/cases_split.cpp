@@ -154,7 +154,8 @@ Scenario many_tiles(const Values&) {
 }
 
 // 84. c = act(a · bᵀ + bias) + residual whose parts meet in clusters where the target has them: weights or tokens on the instruction's
-// rows, results of 32 and 16 bits, staged or not, ends inside in every dim, more parts than trips, several tiles to a cluster, no rows.
+// rows, results of 32 and 16 bits, staged or not, ends inside in every dim, more parts than trips, each with trips enough
+// that its ring goes round, several tiles to a cluster, no rows.
 Scenario split_in_clusters(const Values& v) {
   const bool swapped = v["form"] == 1, wide = v["form"] == 2;
   const tl::DType dtype = v.dtype(), sum_type = dtype == tl::i8 ? tl::i32 : tl::f32, out = v["narrow"] && dtype != tl::i8 ? dtype : sum_type;
@@ -190,7 +191,7 @@ Scenario split_in_clusters(const Values& v) {
         b.copy(result, C(y * bm, x * bn));
       });
     });
-  for (const auto& [m, k] : {std::pair<int64_t, int64_t>{150, 5 * bk + 16}, {bm + 1, 2 * bk}, {0, bk}, {7, 48}, {17, 16 * bk}, {150, 5 * bk + 16}}) {
+  for (const auto& [m, k] : {std::pair<int64_t, int64_t>{150, 5 * bk + 16}, {bm + 1, 2 * bk}, {0, bk}, {7, 48}, {17, 20 * bk}, {150, 5 * bk + 16}}) {
     const Reals a = whole(m * k, -1, 1, 1), w = whole(n * k, -1, 1, 2), bias = whole(n, -9, 9, 3), residual = whole(m * n, -5, 5, 4);
     Reals c(static_cast<size_t>(m * n));
     for (int64_t i = 0; i < m; ++i)

@@ -1,6 +1,8 @@
 // Loops of kernels with roles of which conditions let trips pass over, or do a part of what others do.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "passes/gemm_text.h"
 #include "passes/lowered.h"
 #include "passes/role_trips.h"
@@ -187,6 +189,47 @@ TEST(RoleConditions, ALoopStaysInABranchWhoseValuesMayChangeBefore) {
   outside.replace(outside.find("lt(%x, 3)"), 9, "lt(%p, i32(3))");
   outside.insert(outside.find("  70: if"), "  62: store @n[] = i32(0)\n  63: let %p = load @n[]\n");
   EXPECT_EQ(reason_for(outside), "operation 63: a place in the loop depends on what the consumers read");
+}
+
+TEST(RoleConditions, ClustersAndPartsAreOfLoopsThatStandInNoBranch) {
+  for (const char* hint : {" hint cluster 2", " hint split_k 2"}) {
+    std::string text = whole_branch("");
+    text.insert(text.find("] {\n") + 1, hint);
+    const Module module = lowered(text, "sm_90a");
+    EXPECT_TRUE(module.plans[0].roles.on) << module.plans[0].roles.reason;
+    int asked = 0;
+    for (const HintOutcome& h : module.plans[0].hints) {
+      if (h.of != HintOutcome::Of::kernel) continue;
+      ++asked;
+      EXPECT_FALSE(h.taken);
+      EXPECT_EQ(h.reason, "it has no pipelined loop outside of other loops and branches") << hint;
+    }
+    EXPECT_EQ(asked, 1) << hint;
+  }
+}
+
+// The engine's coordinates have 32 bits; what dims bound needs no care.
+TEST(RoleConditions, PlacesThatAreReadAreHeldWhereTheEngineCounts) {
+  const auto held = [](const std::string& text) {
+    std::set<ir::Expr> found;
+    const Module module = lowered(text, "sm_90a");
+    EXPECT_TRUE(module.plans[0].roles.on) << module.plans[0].roles.reason;
+    ir::for_each_stmt(module.program.kernels[0].body, [&](const ir::Stmt& s) {
+      ir::for_each_expr(s, [&](ir::Expr e) {
+        ir::for_each_node(e, [&](ir::Expr n) {
+          for (int i = 0; n->op == ir::Op::min && i < n->arity; ++i)
+            if (n->operand[i]->is_constant() && n->operand[i]->as_int() == kEngineEnd) found.insert(n);
+        });
+      });
+    });
+    return !found.empty();
+  };
+  EXPECT_FALSE(held(loop_of(kWholeTrip)));
+  const std::string place = "  62: let %p = load @I[%y]\n  63: let %q = mul(cast<index>(%p), 128)\n";
+  std::string before = loop_of(kWholeTrip, "", place);
+  before.replace(before.find("copy @A[mul(%y, 128)") + 8, 12, "%q");
+  EXPECT_TRUE(held(before));
+  EXPECT_TRUE(held(whole_branch("    71: let %p = load @I[%y]\n    72: let %q = mul(cast<index>(%p), 128)\n", "%q")));
 }
 
 // The general path, whose rings are planned by other rules, gets the loop as it was.
