@@ -36,5 +36,4 @@ if(TILERT_TIDY)
 endif()
 
 add_library(tilert_external INTERFACE)
-target_link_libraries(tilert_external INTERFACE fmt::fmt-header-only nlohmann_json::nlohmann_json SQLite::SQLite3
-  PkgConfig::SODIUM Threads::Threads ${CMAKE_DL_LIBS})
+target_link_libraries(tilert_external INTERFACE fmt::fmt-header-only SQLite::SQLite3 PkgConfig::SODIUM Threads::Threads ${CMAKE_DL_LIBS})

@@ -19,7 +19,7 @@ namespace tl {
 // Builds one program. The first error sticks and is reported by finish; no call before it throws.
 class Builder : public detail::FunctionCalls {
  public:
-  explicit Builder(const char* name = nullptr) { tilert_builder_create(name, &raw_); }
+  explicit Builder(const char* name = nullptr) : created_(tilert_builder_create(name, &raw_)) {}
   Builder(const Builder&) = delete;
   Builder& operator=(const Builder&) = delete;
   ~Builder() { tilert_builder_release(raw_); }
@@ -32,6 +32,7 @@ class Builder : public detail::FunctionCalls {
     at(here);
     tilert_program* program = nullptr;
     tilert_error* error = nullptr;
+    if (!raw_) return Error(created_, error);
     return detail::result<Program>(tilert_builder_finish(raw_, &program, &error), program, error);
   }
 #if TL_EXCEPTIONS
@@ -387,6 +388,7 @@ class Builder : public detail::FunctionCalls {
     tilert_builder_end_serial(raw_);
   }
 
+  tilert_status created_ = TILERT_OK;  // why there is no builder, where there is none
   uint32_t dims_ = 0;
 };
 

@@ -88,8 +88,8 @@ void Builder::name_doubt(std::string_view operation) {
 
 void Builder::fail(std::string_view operation, Error error) {
   if (error_) return;
-  error.message = fmt::format("{}: {}", where(operation), error.message);
-  error_ = std::move(error);
+  error_ = std::move(error);  // first of all: without memory for the place, the error stands without it
+  error_->message = fmt::format("{}: {}", where(operation), error_->message);
 }
 
 Result<std::shared_ptr<const ir::Program>> Builder::finish() {

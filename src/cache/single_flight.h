@@ -28,12 +28,11 @@ class SingleFlight {
   // wait. `make` must not ask for its own key again.
   template <class Make>
   Result<Outcome> run(const Key& key, Make&& make, std::stop_token cancel = {}) {
-    std::shared_ptr<Flight> flight;
+    auto flight = std::make_shared<Flight>();
     bool leads = false;
     {
       std::lock_guard lock(mutex_);
-      auto [position, inserted] = flights_.try_emplace(key);
-      if (inserted) position->second = std::make_shared<Flight>();
+      auto [position, inserted] = flights_.try_emplace(key, flight);
       flight = position->second;
       leads = inserted;
     }
@@ -46,15 +45,31 @@ class SingleFlight {
     std::condition_variable_any changed;
     std::optional<Value> value;
     std::optional<Error> error;
+    bool lost = false;  // there was no memory for either
+  };
+
+  // The end of a flight, however it comes: nobody waits for it any longer.
+  struct Landing {
+    ~Landing() {
+      {
+        std::lock_guard lock(flights.mutex_);
+        flights.flights_.erase(key);
+      }
+      {
+        std::lock_guard lock(flight.mutex);
+        flight.lost = !flight.value && !flight.error;
+      }
+      flight.changed.notify_all();
+    }
+    SingleFlight& flights;
+    const Key& key;
+    Flight& flight;
   };
 
   template <class Make>
   Result<Outcome> lead(const Key& key, Flight& flight, Make&& make) {
+    Landing landing{*this, key, flight};
     Result<Value> made = run_guarded(make);
-    {
-      std::lock_guard lock(mutex_);
-      flights_.erase(key);
-    }
     {
       std::lock_guard lock(flight.mutex);
       if (made)
@@ -62,25 +77,28 @@ class SingleFlight {
       else
         flight.error = made.error();
     }
-    flight.changed.notify_all();
     if (!made) return std::move(made).error();
     return Outcome{*std::move(made), true};
   }
 
-  // An exception in `make` can only be a failed allocation; waiters must not hang for it.
+  // Of a failed allocation, in few letters: they need none.
+  static Error no_memory() { return Error{Code::kOutOfMemory, "no memory", {}, {}}; }
+
+  // An exception in `make` can only be a failed allocation.
   template <class Make>
   static Result<Value> run_guarded(Make& make) {
     try {
       return make();
     } catch (...) {
-      return make_error(Code::kOutOfMemory, "out of memory while a kernel was made");
+      return no_memory();
     }
   }
 
   Result<Outcome> wait(Flight& flight, std::stop_token cancel) {
     std::unique_lock lock(flight.mutex);
-    bool done = flight.changed.wait(lock, cancel, [&] { return flight.value || flight.error; });
+    bool done = flight.changed.wait(lock, cancel, [&] { return flight.value || flight.error || flight.lost; });
     if (!done) return make_error(Code::kCancelled, "cancelled while another thread was making the same kernel");
+    if (flight.lost) return no_memory();
     if (flight.error) return *flight.error;
     return Outcome{*flight.value, false};
   }

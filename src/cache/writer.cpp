@@ -4,6 +4,10 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
+#include <array>
+#include <new>
+
 namespace tilert {
 namespace {
 
@@ -52,8 +56,11 @@ Writer::~Writer() {
 void Writer::write_last_touches() {
   if (state_->touched.empty() || !store_.writable()) return;
   store_.set_write_wait(std::min(exit_wait_, kLastTouchWait));
-  EventList ignored;
-  store_.apply({}, {state_->touched.begin(), state_->touched.end()}, ignored);
+  try {
+    EventList ignored;
+    store_.apply({}, {state_->touched.begin(), state_->touched.end()}, ignored);
+  } catch (const std::bad_alloc&) {  // recency, which nothing depends on
+  }
 }
 
 void Writer::put(StoreWrite write, std::shared_ptr<Lease> lease) {
@@ -63,8 +70,9 @@ void Writer::put(StoreWrite write, std::shared_ptr<Lease> lease) {
     std::lock_guard lock(state_->mutex);
     full = state_->bytes + write.blob.size() > queue_bytes_;
     if (!full) {
-      state_->bytes += write.blob.size();
+      const uint64_t bytes = write.blob.size();
       state_->queue.push_back({std::move(write), std::move(lease)});
+      state_->bytes += bytes;
       start(*state_);
     }
   }
@@ -89,12 +97,12 @@ void Writer::touch(const Digest& row) {
 
 uint64_t Writer::pending() const {
   std::lock_guard lock(state_->mutex);
-  return state_->queue.size() + state_->writing;
+  return state_->queue.size();
 }
 
 bool Writer::flush(milliseconds timeout) {
   std::unique_lock lock(state_->mutex);
-  return state_->changed.wait_for(lock, timeout, [&] { return state_->queue.empty() && state_->writing == 0; });
+  return state_->changed.wait_for(lock, timeout, [&] { return state_->queue.empty(); });
 }
 
 void Writer::loop(State& state) {
@@ -107,61 +115,60 @@ void Writer::loop(State& state) {
     if (state.stopping && !last_try) last_try = Clock::now() + exit_wait_;
     if (state.queue.empty()) return;
     if ((last_try && Clock::now() > *last_try) || !store_.writable()) return drop(state, lock);
-    std::deque<Item> batch;
-    while (!state.queue.empty() && batch.size() < kBatchItems) {
-      batch.push_back(std::move(state.queue.front()));
-      state.queue.pop_front();
-    }
-    state.writing = batch.size();
-    std::vector<Digest> touched(state.touched.begin(), state.touched.end());
-    state.touched.clear();
+    // They stay in the queue until they are written: what there was no memory for is tried again.
+    std::array<const StoreWrite*, kBatchItems> first;
+    const size_t count = std::min(state.queue.size(), first.size());
+    for (size_t i = 0; i < count; ++i) first[i] = &state.queue[i].write;
     lock.unlock();
-    bool written = write_batch(state, std::move(batch), std::move(touched));
+    const bool written = write(state, {first.data(), count});
     lock.lock();
-    state.writing = 0;
+    for (size_t i = 0; i < count; ++i) {
+      if (!written) {
+        state.queue[i].lease.reset();
+        continue;
+      }
+      state.bytes -= state.queue.front().write.blob.size();
+      state.queue.pop_front();  // its lease goes, the row being there
+    }
     state.changed.notify_all();
     pause = written ? milliseconds(0) : std::min(std::max(kFirstPause, pause * 2), kLongestPause);
     if (!written && last_try && Clock::now() > *last_try) return drop(state, lock);
   }
 }
 
-bool Writer::write_batch(State& state, std::deque<Item> batch, std::vector<Digest> touched) {
-  std::vector<const StoreWrite*> writes;
-  uint64_t bytes = 0, puts = 0;
-  for (const Item& item : batch) {
-    writes.push_back(&item.write);
-    bytes += item.write.blob.size();
-    bool put = item.write.what != StoreWrite::What::erase_if_bad;
-    puts += put;
-    if (put) touched.push_back(item.write.row);
-  }
-  EventList events;
-  DbFault what = store_.apply(writes, touched, events);
-  {
-    std::lock_guard lock(state.mutex);
-    if (what == DbFault::none) {
-      state.bytes -= bytes;
-    } else {
-      for (; !batch.empty(); batch.pop_back()) state.queue.push_front({std::move(batch.back().write), nullptr});
-      state.writing = 0;
+bool Writer::write(State& state, std::span<const StoreWrite* const> first) {
+  bool written = false;
+  try {
+    decltype(state.touched) touched;
+    {
+      std::lock_guard lock(state.mutex);
+      touched.swap(state.touched);
     }
+    std::vector<Digest> rows(touched.begin(), touched.end());
+    uint64_t puts = 0;
+    for (const StoreWrite* one : first)
+      if (one->what != StoreWrite::What::erase_if_bad) ++puts, rows.push_back(one->row);
+    EventList events;
+    written = store_.apply({first.begin(), first.end()}, rows, events) == DbFault::none;
+    events_.report(events);
+    if (written) events_.count(CacheEventKind::stored, puts);
+  } catch (const std::bad_alloc&) {
   }
-  batch.clear();  // leases go, the rows being there
-  events_.report(events);
-  if (what == DbFault::none) events_.count(CacheEventKind::stored, puts);
-  return what == DbFault::none;
+  return written;
 }
 
 void Writer::drop(State& state, std::unique_lock<std::mutex>& lock) {
   size_t count = state.queue.size();
   state.queue.clear();
   state.bytes = 0;
-  state.writing = 0;
   state.changed.notify_all();
   lock.unlock();
   if (count == 0) return;
-  events_.count(CacheEventKind::dropped, count - 1);
-  events_.report({CacheEventKind::dropped, store_.path(), fmt::format("{} entries", count)});
+  try {
+    events_.count(CacheEventKind::dropped, count - 1);
+    events_.report({CacheEventKind::dropped, store_.path(), fmt::format("{} entries", count)});
+  } catch (const std::bad_alloc&) {
+  }
 }
 
 void Writer::before_fork() { state_->mutex.lock(); }

@@ -11,6 +11,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <thread>
 #include <unordered_set>
 
@@ -43,14 +44,13 @@ class Writer {
     std::deque<Item> queue;
     std::unordered_set<Digest, DigestHash> touched;
     uint64_t bytes = 0;
-    size_t writing = 0;
     bool stopping = false;
     std::thread thread;
   };
 
   void start(State& state);
   void loop(State& state);
-  bool write_batch(State& state, std::deque<Item> batch, std::vector<Digest> touched);
+  bool write(State& state, std::span<const StoreWrite* const> first);
   void drop(State& state, std::unique_lock<std::mutex>& lock);
   void write_last_touches();
 

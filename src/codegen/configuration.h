@@ -2,16 +2,15 @@
 // labels and lines are resolved against the live program by whoever shows it (jit/explain.h).
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "passes/cpu_lower.h"
 #include "passes/module.h"
+#include "support/json.h"
 
 namespace tilert::codegen {
 
 // Pure content: equal modules give equal values.
-nlohmann::json configuration(const passes::Module& module);
-nlohmann::json configuration(const passes::CpuProgram& program, int lanes);
+Json configuration(const passes::Module& module);
+Json configuration(const passes::CpuProgram& program, int lanes);
 
 const char* name_of(passes::CopyPlan::Engine engine);
 

@@ -1,8 +1,6 @@
 // The module: kernels, then what they call.
 #include "codegen/llvm_program.h"
 
-#include <nlohmann/json.hpp>
-
 #include "codegen/configuration.h"
 #include "codegen/llvm_kernel.h"
 #include "codegen/workspace.h"

@@ -18,27 +18,25 @@ struct Job {
   std::function<Result<Binary>()> work;
   std::mutex mutex;
   std::condition_variable_any changed;
-  std::optional<Result<Binary>> result;
+  std::optional<Result<Binary>> result;  // none at the end: there was no memory for one
+  bool ended = false;
   bool abandoned = false;
 };
-
-Result<Binary> run_guarded(std::function<Result<Binary>()>& work) {
-  try {
-    return work();
-  } catch (...) {
-    return make_error(Code::kOutOfMemory, "out of memory while compiling");
-  }
-}
 
 void* worker_main(void* argument) {
   std::unique_ptr<std::shared_ptr<Job>> owned(static_cast<std::shared_ptr<Job>*>(argument));
   Job& job = **owned;
-  Result<Binary> result = run_guarded(job.work);
+  std::optional<Result<Binary>> result;
+  try {
+    result.emplace(job.work());
+  } catch (...) {  // can only be a failed allocation
+  }
   job.work = nullptr;  // what the work owns goes before the caller hears of it
   bool late;
   {
     std::lock_guard lock(job.mutex);
     job.result = std::move(result);
+    job.ended = true;
     late = job.abandoned;
   }
   job.changed.notify_all();
@@ -67,7 +65,7 @@ Status start_worker(const std::shared_ptr<Job>& job, pthread_t& thread) {
 
 // True when the job ended; false when it must be left behind.
 bool wait(Job& job, std::unique_lock<std::mutex>& lock, const CompileControl& control) {
-  auto done = [&] { return job.result.has_value(); };
+  auto done = [&] { return job.ended; };
   bool ended = control.deadline ? job.changed.wait_until(lock, control.cancel, *control.deadline, done)
                                 : job.changed.wait(lock, control.cancel, done);
   return ended || job.changed.wait_for(lock, kCancelGrace, done);
@@ -101,6 +99,7 @@ Result<Binary> run_on_compile_thread(const CompileControl& control, std::functio
   }
   lock.unlock();
   pthread_join(thread, nullptr);
+  if (!job->result) return make_error(Code::kOutOfMemory, "out of memory while compiling");
   return *std::move(job->result);
 }
 

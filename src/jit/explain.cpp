@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "codegen/configuration.h"
@@ -22,7 +21,6 @@
 namespace tilert::jit {
 namespace {
 
-using nlohmann::json;
 using namespace ir;
 using passes::KernelPlan;
 
@@ -44,12 +42,12 @@ std::vector<BufferId> allocated(const Program& program, const ir::Kernel& kernel
 
 // Cells of the first rows and columns; what is left out of a tile of more than two dims is at 0.
 template <class F>
-json corner(const std::vector<int64_t>& shape, F&& cell) {
-  json rows = json::array();
+Json corner(const std::vector<int64_t>& shape, F&& cell) {
+  Json rows = Json::array();
   const size_t rank = shape.size();
   const int64_t height = rank > 1 ? std::min(kCorner, shape[rank - 2]) : 1, width = rank > 0 ? std::min(kCorner, shape[rank - 1]) : 1;
   for (int64_t r = 0; r < height; ++r) {
-    json row = json::array();
+    Json row = Json::array();
     for (int64_t c = 0; c < width; ++c) {
       std::vector<int64_t> at(rank, 0);
       if (rank > 1) at[rank - 2] = r;
@@ -61,8 +59,8 @@ json corner(const std::vector<int64_t>& shape, F&& cell) {
   return rows;
 }
 
-json fragment(const Program& program, BufferId id, const FragmentMap& map) {
-  json out{{"name", buffer_name(program, id)}, {"scope", "fragment"}, {"dtype", dtype_text(program.buffer(id).dtype)}, {"shape", map.shape()},
+Json fragment(const Program& program, BufferId id, const FragmentMap& map) {
+  Json out{{"name", buffer_name(program, id)}, {"scope", "fragment"}, {"dtype", dtype_text(program.buffer(id).dtype)}, {"shape", Json::of(map.shape())},
            {"layout", map.text()}, {"registers", map.registers()}, {"replicated", map.is_replicated()}};
   out["cells"] = "thread.register";
   out["corner"] = corner(map.shape(), [&](const std::vector<int64_t>& at) {
@@ -74,9 +72,9 @@ json fragment(const Program& program, BufferId id, const FragmentMap& map) {
 }
 
 // Of elements that share bytes the map is that of their bytes.
-json shared_tile(const Program& program, BufferId id, const AddressMap& map, const KernelPlan& plan) {
+Json shared_tile(const Program& program, BufferId id, const AddressMap& map, const KernelPlan& plan) {
   const Buffer& b = program.buffer(id);
-  json out{{"name", buffer_name(program, id)}, {"scope", "shared"}, {"dtype", dtype_text(b.dtype)}, {"shape", map.shape()},
+  Json out{{"name", buffer_name(program, id)}, {"scope", "shared"}, {"dtype", dtype_text(b.dtype)}, {"shape", Json::of(map.shape())},
            {"layout", map.text()}, {"bytes", map.tile_bytes()}, {"swizzle_bytes", map.span_bytes()}};
   const bool small = dtype_is_packed(b.dtype), packed = small && !plan.unpacked.count(id);
   if (small) out["packed"] = packed;
@@ -84,7 +82,7 @@ json shared_tile(const Program& program, BufferId id, const AddressMap& map, con
   if (packed) {
     std::vector<int64_t> shape = map.shape();
     shape.back() = b.shape.back()->as_int();
-    out["shape"] = shape;
+    out["shape"] = Json::of(shape);
     out["cells"] = "byte.bit";
     out["corner"] = corner(shape, [&](std::vector<int64_t> at) {
       const int64_t bit = at.back() * dtype_bits(b.dtype);
@@ -99,8 +97,8 @@ json shared_tile(const Program& program, BufferId id, const AddressMap& map, con
 }
 
 // Where each buffer of the block's arena lies. `tiles` names the flat buffers of the program's tiles.
-json shared_map(const Program& lowered, const Program& program, const ir::Kernel& kernel, const KernelPlan& plan) {
-  json out = json::array();
+Json shared_map(const Program& lowered, const Program& program, const ir::Kernel& kernel, const KernelPlan& plan) {
+  Json out = Json::array();
   std::map<BufferId, BufferId> tiles;
   for (const auto& [tile, flat] : plan.flat) tiles[flat] = tile;
   for (BufferId id : allocated(lowered, kernel, Scope::shared)) {
@@ -108,11 +106,11 @@ json shared_map(const Program& lowered, const Program& program, const ir::Kernel
     if (b.byte_offset < 0 || b.view_of != ir::kNoBuffer) continue;
     const auto tile = tiles.find(id);
     const bool named = tile != tiles.end() && tile->second < program.buffers.size();
-    out.push_back({{"name", named ? buffer_name(program, tile->second) : b.name}, {"offset", b.byte_offset},
+    out.push_back(Json{{"name", named ? buffer_name(program, tile->second) : b.name}, {"offset", b.byte_offset},
                    {"bytes", passes::shared_bytes(b)}, {"of_the_program", named},
                    {"slots", tile == tiles.end() ? 1 : lowered.buffer(tile->second).stages}});
   }
-  std::sort(out.begin(), out.end(), [](const json& a, const json& b) { return a["offset"] < b["offset"]; });
+  std::sort(out.elements().begin(), out.elements().end(), [](const Json& a, const Json& b) { return a["offset"].as_int() < b["offset"].as_int(); });
   return out;
 }
 
@@ -123,10 +121,10 @@ const KernelResources* resources_of(size_t kernel, const std::vector<KernelResou
 }
 
 // What bounds the blocks that share a multiprocessor, and with them the warps that hide latency.
-json limits(const KernelPlan& plan, const Target& target, const KernelResources* resources) {
+Json limits(const KernelPlan& plan, const Target& target, const KernelResources* resources) {
   const int64_t threads = plan.threads + (plan.roles.on ? 128 : 0);
   const int64_t registers = resources && resources->registers ? resources->registers : 0;
-  json out{{"registers_allowed", passes::registers_for(target, threads, plan.min_blocks)}};
+  Json out{{"registers_allowed", passes::registers_for(target, threads, plan.min_blocks)}};
   std::vector<std::pair<std::string, int64_t>> bounds{{"threads", target.max_threads_per_sm / threads}};
   const int64_t reserved = 1024;  // of each block's shared memory, by the system
   bounds.emplace_back("shared memory", target.shared_bytes_per_sm / (plan.shared_bytes + reserved));
@@ -145,8 +143,8 @@ json limits(const KernelPlan& plan, const Target& target, const KernelResources*
 }
 
 // Per trip of a pipelined loop: bytes from global memory and multiply-adds of products, and their ratio.
-json loops(const Program& program, const ir::Kernel& kernel) {
-  json out = json::array();
+Json loops(const Program& program, const ir::Kernel& kernel) {
+  Json out = Json::array();
   for_each_stmt(kernel.body, [&](const Stmt& s) {
     const auto* loop = std::get_if<For>(&s.node);
     if (!loop || loop->kind != ForKind::pipelined) return;
@@ -162,7 +160,7 @@ json loops(const Program& program, const ir::Kernel& kernel) {
         multiply_adds += gemm->c.extents[gemm->c.extents.size() - 2] * gemm->c.extents.back() * gemm->a.extents[gemm->trans_a ? rank - 2 : rank - 1];
       }
     });
-    json one{{"operation", s.ordinal}, {"bytes_a_trip", bytes}, {"multiply_adds_a_trip", multiply_adds}};
+    Json one{{"operation", s.ordinal}, {"bytes_a_trip", bytes}, {"multiply_adds_a_trip", multiply_adds}};
     if (bytes) one["multiply_adds_a_byte"] = static_cast<double>(multiply_adds) / static_cast<double>(bytes);
     out.push_back(std::move(one));
   });
@@ -170,8 +168,8 @@ json loops(const Program& program, const ir::Kernel& kernel) {
 }
 
 // Statements with fast forms, and which these are.
-json fast_forms(const ir::Kernel& kernel) {
-  json out = json::array();
+Json fast_forms(const ir::Kernel& kernel) {
+  Json out = Json::array();
   for_each_stmt(kernel.body, [&](const Stmt& s) {
     std::set<std::string> forms;
     for_each_expr(s, [&](Expr e) {
@@ -179,31 +177,31 @@ json fast_forms(const ir::Kernel& kernel) {
         if (is_fast(node->op)) forms.insert(op_row(exact_op(node->op)).text);
       });
     });
-    if (!forms.empty()) out.push_back({{"operation", s.ordinal}, {"forms", forms}});
+    if (!forms.empty()) out.push_back(Json{{"operation", s.ordinal}, {"forms", Json::of(forms)}});
   });
   return out;
 }
 
-json grid(const Program& program, const ir::Kernel& kernel) {
-  json out = json::array();
+Json grid(const Program& program, const ir::Kernel& kernel) {
+  Json out = Json::array();
   for (Expr e : kernel.grid) out.push_back(print_expr(program, e));
   return out;
 }
 
 // "operation" becomes also "where": the place in the program's own source.
-void name_operations(json& value, const std::map<uint32_t, std::string>& places, const Program& program) {
-  if (value.is_object()) {
-    if (value.contains("operation") && value["operation"].is_number()) {
-      const auto found = places.find(value["operation"].get<uint32_t>());
-      if (found != places.end()) value["where"] = found->second;
-    }
-    if (value.contains("fragment") && value["fragment"].is_number()) {
-      const auto id = value["fragment"].get<BufferId>();
-      value["fragment"] = id < program.buffers.size() ? buffer_name(program, id) : "a temporary";
-    }
+void name_operations(Json& value, const std::map<uint32_t, std::string>& places, const Program& program) {
+  if (value.is_array())
+    for (Json& inner : value.elements()) name_operations(inner, places, program);
+  if (!value.is_object()) return;
+  if (const Json* operation = value.find("operation"); operation && operation->is_integer()) {
+    const auto found = places.find(static_cast<uint32_t>(operation->as_int()));
+    if (found != places.end()) value["where"] = found->second;
   }
-  if (value.is_structured())
-    for (json& inner : value) name_operations(inner, places, program);
+  if (const Json* fragment = value.find("fragment"); fragment && fragment->is_integer()) {
+    const auto id = static_cast<BufferId>(fragment->as_int());
+    value["fragment"] = id < program.buffers.size() ? buffer_name(program, id) : "a temporary";
+  }
+  for (auto& [key, inner] : value.members()) name_operations(inner, places, program);
 }
 
 std::map<uint32_t, std::string> places_of(const Program& program) {
@@ -216,8 +214,8 @@ std::map<uint32_t, std::string> places_of(const Program& program) {
 }
 
 // How blocks come to their tiles, and whether they meet; nothing of a plain grid in its order.
-json order(const Program& program, const ir::Kernel& kernel, int64_t raster) {
-  json out = json::object();
+Json order(const Program& program, const ir::Kernel& kernel, int64_t raster) {
+  Json out = Json::object();
   if (kernel.persistent) out["persistent"] = true;
   if (kernel.fixed_order) out["fixed_sums"] = true;
   if (raster > 0) out["columns_together"] = raster;
@@ -230,12 +228,12 @@ json order(const Program& program, const ir::Kernel& kernel, int64_t raster) {
   return out;
 }
 
-Result<json> explain_gpu(const passes::Module& module, const passes::PassContext& context, const std::vector<KernelResources>& resources) {
+Result<Json> explain_gpu(const passes::Module& module, const passes::PassContext& context, const std::vector<KernelResources>& resources) {
   const Program& program = module.program;
   TILERT_ASSIGN(const passes::Module lowered, passes::run_gpu_passes(module, context));
-  json out = codegen::configuration(lowered);
+  Json out = codegen::configuration(lowered);
   for (size_t k = 0; k < program.kernels.size(); ++k) {
-    json& one = out["kernels"][k];
+    Json& one = out["kernels"].elements()[k];
     const KernelPlan& plan = lowered.plans[k];
     one["name"] = program.kernels[k].name;
     one["grid"] = grid(program, program.kernels[k]);
@@ -250,7 +248,7 @@ Result<json> explain_gpu(const passes::Module& module, const passes::PassContext
     one["approximate"] = fast_forms(program.kernels[k]);
   }
   for (size_t k = program.kernels.size(); k < lowered.plans.size(); ++k) {  // what passes added
-    json& one = out["kernels"][k];
+    Json& one = out["kernels"].elements()[k];
     one["name"] = lowered.program.kernels[k].name;
     one["grid"] = grid(lowered.program, lowered.program.kernels[k]);
     one["planner"] = lowered.program.kernels[k].planner;
@@ -258,13 +256,13 @@ Result<json> explain_gpu(const passes::Module& module, const passes::PassContext
   return out;
 }
 
-Result<json> explain_cpu(const passes::Module& module, const passes::PassContext& context) {
+Result<Json> explain_cpu(const passes::Module& module, const passes::PassContext& context) {
   const int lanes = codegen::cpu_isa(context.target).lanes;
   TILERT_ASSIGN(const passes::CpuProgram lowered, passes::cpu_lower(module, context, lanes));
   const Program& program = module.program;
-  json out = codegen::configuration(lowered, lanes);
+  Json out = codegen::configuration(lowered, lanes);
   for (size_t k = 0; k < program.kernels.size(); ++k) {
-    json& one = out["kernels"][k];
+    Json& one = out["kernels"].elements()[k];
     one["name"] = program.kernels[k].name;
     one["grid"] = grid(program, program.kernels[k]);
     one["order"] = order(program, program.kernels[k], 0);
@@ -273,7 +271,7 @@ Result<json> explain_cpu(const passes::Module& module, const passes::PassContext
       int64_t bytes = dtype_bytes(b.dtype);
       for (Expr e : b.shape) bytes *= e->as_int();
       const bool named = id < program.buffers.size();
-      one["scratch_map"].push_back({{"name", named ? buffer_name(program, id) : b.name}, {"offset", offset}, {"bytes", bytes}, {"of_the_program", named}});
+      one["scratch_map"].push_back(Json{{"name", named ? buffer_name(program, id) : b.name}, {"offset", offset}, {"bytes", bytes}, {"of_the_program", named}});
     }
     one["loops"] = loops(program, program.kernels[k]);
     one["exact"] = fast_forms(program.kernels[k]);
@@ -283,15 +281,15 @@ Result<json> explain_cpu(const passes::Module& module, const passes::PassContext
 
 }  // namespace
 
-Result<json> explain(const Program& program, const std::vector<passes::DimChoice>& dims, const Target& target, const DeviceClass& device,
+Result<Json> explain(const Program& program, const std::vector<passes::DimChoice>& dims, const Target& target, const DeviceClass& device,
                      const std::vector<KernelResources>& resources) {
   const FloatEnvironment environment;
   TILERT_ASSIGN(const passes::Module module, passes::specialize(program, dims));
-  json out;
+  Json out;
   const bool is_source = std::any_of(module.program.kernels.begin(), module.program.kernels.end(), [](const ir::Kernel& k) { return k.source != nullptr; });
   if (is_source) {
-    out["kernels"] = json::array();
-    for (const ir::Kernel& k : module.program.kernels) out["kernels"].push_back({{"name", k.name}, {"source", k.source->language}, {"grid", grid(module.program, k)}});
+    out["kernels"] = Json::array();
+    for (const ir::Kernel& k : module.program.kernels) out["kernels"].push_back(Json{{"name", k.name}, {"source", k.source->language}, {"grid", grid(module.program, k)}});
   } else if (target.is_cpu()) {
     TILERT_ASSIGN(out, explain_cpu(module, {target, device}));
   } else {

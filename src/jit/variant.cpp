@@ -2,8 +2,6 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <nlohmann/json.hpp>
-
 #include "generator_digest.h"
 #include "jit/artifact_builder.h"
 #include "jit/explain.h"
@@ -195,10 +193,10 @@ Result<std::string> Variant::explain(bool as_json) const {
     std::lock_guard lock(mutex_);
     resources = resources_;
   }
-  TILERT_ASSIGN(nlohmann::json made, jit::explain(*program_, choices_, target_, device_, resources));
+  TILERT_ASSIGN(Json made, jit::explain(*program_, choices_, target_, device_, resources));
   made["conditions"] = conditions_;
   // Labels and file names are the caller's bytes: what is no UTF-8 there must not make the rest unreadable.
-  return as_json ? made.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) : explanation_text(made);
+  return as_json ? made.dump(2) : explanation_text(made);
 }
 
 }  // namespace tilert::jit

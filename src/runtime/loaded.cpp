@@ -157,6 +157,7 @@ Status Loaded::add(std::span<const ArtifactPtr> variants) {
   const std::lock_guard lock(mutex_);
   auto table = std::make_unique<VariantTable>();
   if (const VariantTable* before = table_.load(std::memory_order_acquire)) table->variants = before->variants;
+  table->variants.reserve(table->variants.size() + variants.size());  // what is loaded gets into the table
   const size_t old_count = table->variants.size();
   std::string signature = signature_;
   Status status;
@@ -190,8 +191,8 @@ Status Loaded::add(std::span<const ArtifactPtr> variants) {
     return status;
   }
   signature_ = std::move(signature);
-  table_.store(table.get(), std::memory_order_release);
   tables_.push_back(std::move(table));
+  table_.store(tables_.back().get(), std::memory_order_release);
   return {};
 }
 

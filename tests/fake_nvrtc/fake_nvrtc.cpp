@@ -48,7 +48,12 @@ std::vector<std::string> entries(const std::string& source) {
     size_t begin = end;
     while (begin > 0 && (std::isalnum(static_cast<unsigned char>(source[begin - 1])) || source[begin - 1] == '_'))
       --begin;
-    names.push_back(source.substr(begin, end - begin));
+    if (end > begin) names.push_back(source.substr(begin, end - begin));
+  }
+  // What the library generates says it by a macro.
+  for (size_t at = source.find("\nTL_KERNEL("); at != std::string::npos; at = source.find("\nTL_KERNEL(", at + 1)) {
+    const size_t begin = source.find(')', at) + 2;
+    names.push_back(source.substr(begin, source.find('(', begin) - begin));
   }
   return names;
 }
