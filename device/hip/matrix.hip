@@ -11,13 +11,68 @@ TL_DEV void tl_schedule_fence() { __builtin_amdgcn_sched_barrier(0); }
 template <int N, class T>
 TL_DEV void tl_keep(T (&x)[N]) {
   if constexpr (N * sizeof(T) % 4 == 0) {
+    // As wide as it was loaded: of narrower pieces the compiler may load one once more.
+    constexpr int bytes = N * static_cast<int>(sizeof(T)) % 16 == 0 ? 16 : N * static_cast<int>(sizeof(T)) % 8 == 0 ? 8 : 4;
+    constexpr int count = N * static_cast<int>(sizeof(T)) / bytes;
+    typedef typename tl_bytes<bytes>::type V;
+    V v[count];
+    __builtin_memcpy(v, x, sizeof(v));
+    constexpr int together = count % 4 == 0 ? 4 : 1;  // one wait for four
 #pragma unroll
-    for (int i = 0; i < N * static_cast<int>(sizeof(T)) / 4; ++i) {
-      tl_u32 word;
-      __builtin_memcpy(&word, reinterpret_cast<char*>(x) + 4 * i, 4);
-      asm volatile("" : "+v"(word));
-      __builtin_memcpy(reinterpret_cast<char*>(x) + 4 * i, &word, 4);
+    for (int i = 0; i < count; i += together) {
+      if constexpr (together == 4) asm volatile("" : "+v"(v[i]), "+v"(v[i + 1]), "+v"(v[i + 2]), "+v"(v[i + 3]));
+      else asm volatile("" : "+v"(v[i]));
     }
+    __builtin_memcpy(x, v, sizeof(v));
+  }
+}
+
+//@ tl_hold_sums
+// The compiler would move products into a branch behind them, since nothing before it asks for their sums, and what they read with them.
+template <int N, class T>
+TL_DEV void tl_hold_sums(T (&x)[N]) {
+  typedef T V __attribute__((ext_vector_type(8)));
+#pragma unroll
+  for (int i = 0; i < N; i += 8) {
+    V v;
+    __builtin_memcpy(&v, x + i, 32);
+    asm volatile("" : "+v"(v));
+    __builtin_memcpy(x + i, &v, 32);
+  }
+}
+
+//@ tl_turn_block
+// Rows of C elements to columns of R: byte permutes make each word of a column of the words of rows.
+template <int C, int R, class T>
+TL_DEV void tl_turn_block(T (&dst)[C * R], const T (&src)[C * R]) {
+  constexpr int each = sizeof(T) < 4 ? 4 / static_cast<int>(sizeof(T)) : 1;
+  if constexpr (each == 1) {
+#pragma unroll
+    for (int i = 0; i < C * R; ++i) dst[i % C * R + i / C] = src[i];
+  } else {
+    tl_u32 in[C * R / each], out[C * R / each];
+    __builtin_memcpy(in, src, sizeof(in));
+#pragma unroll
+    for (int r = 0; r < R; r += each) {
+#pragma unroll
+      for (int c = 0; c < C; c += each) {
+        const auto row = [&](int i) { return in[((r + i) * C + c) / each]; };
+        const auto column = [&](int i) -> tl_u32& { return out[((c + i) * R + r) / each]; };
+        if constexpr (each == 2) {
+          column(0) = __builtin_amdgcn_perm(row(1), row(0), 0x05040100u);
+          column(1) = __builtin_amdgcn_perm(row(1), row(0), 0x07060302u);
+        } else {
+#pragma unroll
+          for (int half = 0; half < 2; ++half) {
+            const tl_u32 pick = half ? 0x07030602u : 0x05010400u;
+            const tl_u32 low = __builtin_amdgcn_perm(row(1), row(0), pick), high = __builtin_amdgcn_perm(row(3), row(2), pick);
+            column(2 * half) = __builtin_amdgcn_perm(high, low, 0x05040100u);
+            column(2 * half + 1) = __builtin_amdgcn_perm(high, low, 0x07060302u);
+          }
+        }
+      }
+    }
+    __builtin_memcpy(dst, out, sizeof(out));
   }
 }
 

@@ -225,6 +225,7 @@ void CText::loop(const For& f) {
   const std::string name = var(f.var), counter = is_narrow && !counts_in_int ? name + "_wide" : name;
   if (f.kind == ForKind::unrolled) line("#pragma unroll");
   else if (holds_warpgroup_products(f.body)) line("#pragma unroll 1");  // ptxas serializes what is in flight from copy to copy (C7518)
+  else if (f.copies > 1) line(fmt::format("#pragma unroll {}", f.copies));
   open(fmt::format("for ({} {} = {}; {} {} {}; {}) {{", counts_in_int ? "int" : "tl_i64", counter, expr(f.begin), counter,
                    f.step > 0 ? "<" : ">", expr(f.end),
                    advance(f, counter, counts_in_int ? INT32_MIN : INT64_MIN, counts_in_int ? INT32_MAX : INT64_MAX)));

@@ -149,6 +149,7 @@ struct For {
   int64_t step = 1;  // not 0; a negative step counts down while var > end
   int stages = 0;    // pipelined: hint, 0 = recommended
   Block body;
+  int copies = 0;    // lowered: of the body, one after the other, that the compiler of the text is asked for; 0: as it likes
 };
 
 struct If {

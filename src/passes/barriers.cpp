@@ -2,6 +2,7 @@
 #include "passes/barriers.h"
 
 #include <functional>
+#include <utility>
 
 #include "ir/semantics.h"
 #include "ir/visit.h"
@@ -19,17 +20,20 @@ struct State {
   std::set<BufferId> reads, writes;  // since the last barrier
   std::set<Update> updates;
   std::set<BufferId> flying;         // written by asynchronous copies that no wait has covered
+  std::set<BufferId> aged;           // of the reads, those of trips before this one of a loop with a staged ring
   bool operator==(const State&) const = default;
   void merge(const State& o) {
     reads.insert(o.reads.begin(), o.reads.end());
     writes.insert(o.writes.begin(), o.writes.end());
     updates.insert(o.updates.begin(), o.updates.end());
     flying.insert(o.flying.begin(), o.flying.end());
+    aged.insert(o.aged.begin(), o.aged.end());
   }
 };
 
 struct Effects {
   std::set<BufferId> reads, writes, async;
+  std::set<BufferId> staged;  // written by the copies of a staged ring, to a slot that this trip does not read
   std::set<Update> updates;
   bool waits = false;
 };
@@ -37,8 +41,11 @@ struct Effects {
 class Inserter {
  public:
   Inserter(const Program& program, const KernelPlan& plan) : program_(program), roles_(plan.roles), tiles_(roles_.on ? plan.tile_round : kNoVar) {
-    for (const auto& [loop, ring] : plan.rings)
-      if (ring.stages > 1) ahead_.insert(ring.copies.begin(), ring.copies.end());
+    for (const auto& [loop, ring] : plan.rings) {
+      if (ring.stages < 2) continue;
+      ahead_.insert(ring.copies.begin(), ring.copies.end());
+      if (ring.staged) staged_.insert(loop);
+    }
   }
 
   Block run(const Block& block) {
@@ -73,6 +80,7 @@ class Inserter {
         if (is_barrier(*s)) met(*s, state);
         apply(effects, state);
         out.push_back(s);
+        if (effects.waits && at_head_ && !state.writes.empty()) meet(state, out);
       }
     }
     return out;
@@ -97,8 +105,12 @@ class Inserter {
   StmtPtr walk_loop(const StmtPtr& s, const For& loop, State& state) {
     For result = loop;
     State tail;
+    const bool staged = staged_.count(s->ordinal) != 0;
     const State left = stable(state, [&](State& trip) {
+      if (staged) trip.aged = trip.reads;
+      const bool around = std::exchange(at_head_, staged);
       result.body = walk(loop.body, trip);
+      at_head_ = around;
       tail = trip;
       if (loop.var == tiles_) forget_tensors(trip);
     });
@@ -163,6 +175,7 @@ class Inserter {
     state.reads.clear();
     state.writes.clear();
     state.updates.clear();
+    state.aged.clear();
   }
   // At a barrier that a lowering placed. One of a warpgroup or warp among others orders what only that one touches.
   void met(const Stmt& s, State& state) const {
@@ -218,7 +231,7 @@ class Inserter {
       effects.async.clear();
     }
     if (std::holds_alternative<Group>(root.node) && ahead_.count(root.ordinal)) {
-      effects.async.merge(effects.writes);
+      (at_head_ ? effects.staged : effects.async).merge(effects.writes);
       effects.writes.clear();
     }
     return effects;
@@ -250,6 +263,7 @@ class Inserter {
       all.reads.insert(e.reads.begin(), e.reads.end());
       all.writes.insert(e.writes.begin(), e.writes.end());
       all.async.insert(e.async.begin(), e.async.end());
+      all.staged.insert(e.staged.begin(), e.staged.end());
       all.updates.insert(e.updates.begin(), e.updates.end());
     }
     return all;
@@ -292,10 +306,13 @@ class Inserter {
   void before(const Effects& e, State& state, Block& out) const {
     const std::set<BufferId> updated = buffers(state.updates), updates = buffers(e.updates);
     const bool plain = meets(e.reads, state.writes) || meets(e.writes, state.writes) || meets(e.writes, state.reads) ||
-                       meets(e.async, state.writes) || meets(e.async, state.reads);
+                       meets(e.async, state.writes) || meets(e.async, state.reads) || meets(e.staged, state.writes) || meets(e.staged, state.aged);
     const bool atomic = meets(e.updates, state.updates) || meets(updates, state.reads) || meets(updates, state.writes) ||
-                        meets(e.reads, updated) || meets(e.writes, updated) || meets(e.async, updated);
-    if (!plain && !atomic) return;
+                        meets(e.reads, updated) || meets(e.writes, updated) || meets(e.async, updated) || meets(e.staged, updated);
+    if (plain || atomic) meet(state, out);
+  }
+
+  void meet(State& state, Block& out) const {
     out.push_back(make_stmt(barrier()));
     clear(state);
   }
@@ -319,12 +336,16 @@ class Inserter {
       state.flying.clear();
     }
     state.flying.insert(e.async.begin(), e.async.end());
+    state.flying.insert(e.staged.begin(), e.staged.end());
   }
 
   const Program& program_;
   const RolePlan& roles_;
   VarId tiles_;  // of the loop over tiles of a kernel with roles
   std::set<uint32_t> ahead_;  // copies of rings
+  std::set<uint32_t> staged_;  // loops with staged rings
+  // Directly in one: a trip's barrier stands at its head, in front of its loads, since some chips wait for all loads at a barrier.
+  bool at_head_ = false;
   std::vector<State> exits_;  // of the loops around: what jumps out of them bring
 };
 

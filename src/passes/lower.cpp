@@ -196,49 +196,6 @@ BufferId Lower::new_fragment(DType dtype, const FragmentMap& map, const char* na
 
 BufferId Lower::fragment_registers(BufferId fragment) { return lowered_.at(fragment); }
 
-Access Lower::shared_access(BufferId tile, const std::vector<Expr>& coordinates) {
-  const auto found = plan_.shared.find(tile);
-  if (found == plan_.shared.end()) return Access{tile, coordinates};  // flat scratch
-  const AddressMap& map = found->second;
-  // A staged tile's first coordinate is its slot.
-  const size_t staged = coordinates.size() - map.shape().size();
-  if (is_packed(program(), tile)) return packed_access(tile, coordinates, staged != 0);
-  Expr bytes = staged ? arith::mul(arena(), coordinates[0], map.stage_stride()) : index(0);
-  if (map.is_custom()) {
-    const LayoutHint& layout = program().buffer(tile).layout;
-    std::unordered_map<VarId, Expr> at;
-    for (size_t d = 0; d < layout.vars.size(); ++d) at[layout.vars[d]] = coordinates[d + staged];
-    const int64_t unit = map.element_bytes();
-    const Expr start = arith::floordiv(arena(), bytes, unit);  // slots are multiples of 128 bytes apart
-    return Access{lowered_.at(tile), {simplify(arith::add(arena(), start, substitute(arena(), layout.place, at)))}};
-  }
-  for (const AddressTerm& t : map.terms()) {
-    Expr piece = arith::floordiv(arena(), coordinates[static_cast<size_t>(t.dim) + staged], t.divisor);
-    if (t.modulus > 0) piece = arith::mod(arena(), piece, t.modulus);
-    bytes = arith::add(arena(), bytes, arith::mul(arena(), piece, t.stride));
-  }
-  bytes = simplify(bytes);
-  const int size = dtype_bytes(program().buffer(tile).dtype);
-  const Swizzle& s = map.swizzle();
-  if (s.bits > 0) {
-    const Expr source = arith::mod(arena(), arith::floordiv(arena(), bytes, int64_t{1} << (s.base + s.shift)), int64_t{1} << s.bits);
-    bytes = arena().make(Op::bit_xor, {bytes, arith::mul(arena(), source, int64_t{1} << s.base)});
-  }
-  return Access{lowered_.at(tile), {simplify(arith::floordiv(arena(), bytes, size))}};
-}
-
-// Row-major, counted in elements; the plan has the map of the tile's bytes.
-Access Lower::packed_access(BufferId tile, const std::vector<Expr>& coordinates, bool staged) {
-  const Buffer& b = program().buffer(tile);
-  const size_t first = staged ? 1 : 0;
-  Expr offset = index(0);
-  for (size_t d = first; d < coordinates.size(); ++d)
-    offset = arith::add(arena(), arith::mul(arena(), offset, b.shape[d]), coordinates[d]);
-  if (staged)
-    offset = arith::add(arena(), offset, arith::mul(arena(), coordinates[0], plan_.shared.at(tile).stage_stride() * 8 / dtype_bits(b.dtype)));
-  return {lowered_.at(tile), {simplify(offset)}};
-}
-
 Access Lower::global_access(BufferId tensor, const std::vector<Expr>& indices) {
   const Buffer& b = program().buffer(tensor);
   Expr offset = index(0);

@@ -86,6 +86,7 @@ class Lower {
   ir::BufferId fragment_registers(ir::BufferId fragment);
   const FragmentMap& fragment_map(ir::BufferId fragment) const { return plan_.fragments.at(fragment); }
   ir::Access shared_access(ir::BufferId tile, const std::vector<ir::Expr>& coordinates);
+  std::pair<ir::Expr, ir::Expr> parts_of_period(ir::Expr bytes, int64_t period);
   ir::Access packed_access(ir::BufferId tile, const std::vector<ir::Expr>& coordinates, bool staged);
   ir::Access global_access(ir::BufferId tensor, const std::vector<ir::Expr>& indices);
   // Null when the indices are proved to be inside the tensor (and below `valid`, where given).
@@ -113,6 +114,7 @@ class Lower {
 
   void declare_shared(ir::BufferId tile);  // the flat buffer of a tile, with its ring
   // A tile of swizzled rows of `span` bytes, for copies out by the tensor copy engine.
+  ir::BufferId operand_tile(DType dtype, const std::vector<int64_t>& shape);  // of a matrix, rows together, that lanes read in pieces of 16 bytes
   ir::BufferId staging_tile(DType dtype, const std::vector<int64_t>& shape, int64_t span);
 
   // --- operations ---

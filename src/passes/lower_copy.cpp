@@ -7,6 +7,7 @@
 #include "ir/visit.h"
 #include "layout/fragment_builders.h"
 #include "passes/element_wise.h"
+#include "passes/held_copy.h"
 #include "passes/layouts.h"
 #include "passes/region.h"
 
@@ -124,6 +125,10 @@ Status Lower::copy(const Stmt& s, const Copy& c) {
       const BufferId held = fragment_registers(c.src.buffer);
       call(Primitive::keep, {registers_arg(held, index(0), map.registers())});
     });
+  if ((plan_.held.count(c.src.buffer) || plan_.held.count(c.dst.buffer)) && copy_held(*this, c, loop.loop)) {
+    plan_.copies[s.ordinal] = {CopyPlan::Engine::registers, 16, false};
+    return {};
+  }
   ElementWise moved(*this, loop.loop, map, comment("copy"), bounds);
   TILERT_TRY(moved.run());
   const int64_t most = std::max(dtype_bytes(src.dtype), dtype_bytes(dst.dtype));

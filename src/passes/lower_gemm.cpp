@@ -6,6 +6,7 @@
 #include "passes/element_wise.h"
 #include "passes/layouts.h"
 #include "passes/lower_sparse.h"
+#include "passes/region.h"
 #include "passes/select.h"
 #include "passes/wave_product.h"
 
@@ -163,7 +164,12 @@ class GemmLowering {
     const WarpGrid grid{plan_.warps_m, plan_.warps_n, 1};
     counts_ = atom_counts(atom, plan_.m, plan_.n, plan_.k, grid);
     BufferId a_elements = kNoBuffer, b_elements = kNoBuffer;
-    if (!plan_.a_ldmatrix) {
+    const bool through_tile = goes_through_tile(grid);
+    if (through_tile) {
+      TILERT_ASSIGN(a_.region, rows_in_tile(low_, a_.region.buffer, atom.a, plan_.m, plan_.k));
+    }
+    a_in_tile_ = plan_.a_ldmatrix || through_tile;
+    if (!a_in_tile_) {
       TILERT_ASSIGN(a_elements, load_operand(a_, atom.a, a_operand_map(atom, plan_.m, plan_.k, grid), plan_.m, atom.sparse ? plan_.k / 2 : plan_.k));
     }
     if (!plan_.b_ldmatrix) {
@@ -174,18 +180,20 @@ class GemmLowering {
       else multiply_numbers(low_, atom, counts_, c_registers_, a_elements, b_elements);
       return {};
     }
+    if (low_.context().target.is_hip()) {
+      multiply_in_steps(a_elements, b_elements);
+      return {};
+    }
     const Matrix metadata = atom.sparse ? readable({gemm_.metadata, false}) : Matrix{};
     low_.group(low_.comment("product"), [&] {
       const BufferId a = low_.registers(DType::uint32, counts_.m * a_words(), "a"), b = low_.registers(DType::uint32, counts_.n * b_words(), "b");
       if (atom.sparse) metadata_ = low_.registers(DType::uint32, counts_.m, "metadata");
       low_.unrolled(counts_.k, [&](Expr kk) {
         if (atom.sparse) load_metadata(metadata, kk);
-        const bool by_lanes = low_.context().target.is_hip();
-        if (plan_.a_ldmatrix) by_lanes ? load_rows(a, kk) : load_a(a, kk);
-        else pack(a, a_elements, kk, counts_.m, a_words(), atom.a_registers());
-        if (plan_.b_ldmatrix && by_lanes && bounds_registers()) return multiply_by_columns(a, b, kk);
-        if (plan_.b_ldmatrix) by_lanes ? load_columns(b, kk, low_.index(0), counts_.n) : load_b(b, kk);
-        else pack(b, b_elements, kk, counts_.n, b_words(), atom.b_registers());
+        if (plan_.a_ldmatrix) load_a(a, kk);
+        else pack(a, low_.index(0), a_elements, kk, low_.index(0), counts_.m, a_words(), atom.a_registers());
+        if (plan_.b_ldmatrix) load_b(b, kk);
+        else pack(b, low_.index(0), b_elements, kk, low_.index(0), counts_.n, b_words(), atom.b_registers());
         multiply(a, b);
       });
     });
@@ -220,20 +228,33 @@ class GemmLowering {
     });
   }
 
-  // One instruction's columns at a time.
-  void multiply_by_columns(BufferId a, BufferId b, Expr kk) {
-    const Primitive primitive = primitive_from_name(mma_primitive(*plan_.atom))->primitive;
-    low_.unrolled(counts_.n, [&](Expr in) {
-      load_columns(b, kk, in, 1);
-      low_.unrolled(counts_.m, [&](Expr im) {
-        low_.call(primitive, {sums_of(im, in), registers_arg(a, arith::mul(low_.arena(), im, a_words()), a_words()), registers_arg(b, low_.index(0), b_words())});
-      });
-      low_.call(Primitive::schedule_fence, {});
-    });
+  // AMD: a fragment on the left whose elements other lanes need goes through shared memory as the instruction takes it: its type, K
+  // together. Lanes then have one step of it at a time.
+  bool goes_through_tile(const WarpGrid& grid) const {
+    const Atom& atom = *plan_.atom;
+    const Buffer& b = low_.program().buffer(a_.region.buffer);
+    if (!low_.context().target.is_hip() || b.scope != Scope::fragment || a_.transposed || atom.a == DType::f64) return false;
+    const bool exact = counts_.m * atom.m * grid.m == plan_.m && counts_.k * atom.k == plan_.k;
+    return exact && is_whole(low_.program(), a_.region) && low_.fragment_map(a_.region.buffer) != a_operand_map(atom, plan_.m, plan_.k, grid);
   }
 
-  // What large sums leave of a lane's registers is too little for the operands of many steps.
-  bool bounds_registers() const { return 4 * counts_.m * counts_.n * plan_.atom->c_registers() >= low_.context().target.max_registers_per_thread; }
+  // AMD: lanes read A's rows, or B's columns, themselves, where they are in tiles.
+  void multiply_in_steps(BufferId a_elements, BufferId b_elements) {
+    Arena& arena = low_.arena();
+    const Atom& atom = *plan_.atom;
+    const auto rows = [&](BufferId to, Expr start, Expr kk) {
+      if (!a_in_tile_) return pack(to, start, a_elements, kk, low_.index(0), counts_.m, a_words(), atom.a_registers());
+      const LaneOperand lines{a_.region, !a_.transposed, [&](Expr row, Expr k) { return a_.at(arena, row, k); }};
+      load_lane_words(low_, atom, lines, to, start, kk, first_row(counts_.m * atom.m), counts_.m, atom.m);
+    };
+    const auto columns = [&](BufferId to, Expr start, Expr kk, Expr first, int64_t count) {
+      if (!plan_.b_ldmatrix) return pack(to, start, b_elements, kk, first, count, b_words(), atom.b_registers());
+      const LaneOperand lines{b_.region, b_.transposed, [&](Expr column, Expr k) { return b_.at(arena, k, column); }};
+      const Expr column = arith::add(arena, first_column(counts_.n * atom.n), arith::mul(arena, first, atom.n));
+      load_lane_words(low_, atom, lines, to, start, kk, column, count, atom.n);
+    };
+    low_.group(low_.comment("product"), [&] { WaveProduct{low_, atom, counts_, c_registers_, a_words(), b_words(), rows, columns}.run(); });
+  }
 
   // 32-bit registers of an instruction's operands.
   int64_t a_words() const { return plan_.atom->a_registers() * dtype_bytes(plan_.atom->a) / 4; }
@@ -274,13 +295,14 @@ class GemmLowering {
     });
   }
 
-  // Elements in operand order (atom's registers, then along K, then along M or N) to packed registers of step kk.
-  void pack(BufferId to, BufferId fragment, Expr kk, int64_t count, int64_t packed, int64_t elements) {
+  // Elements in operand order (atom's registers, then along K, then along M or N) of `count` instructions from `first` on to packed
+  // registers of step kk.
+  void pack(BufferId to, Expr start, BufferId fragment, Expr kk, Expr first, int64_t count, int64_t packed, int64_t elements) {
     Arena& arena = low_.arena();
     low_.unrolled(count, [&](Expr i) {
-      const Expr from = arith::mul(arena, arith::add(arena, kk, arith::mul(arena, i, counts_.k)), elements);
-      low_.call(packing_of(low_.program().buffer(fragment).dtype), {registers_arg(to, arith::mul(arena, i, packed), packed),
-                                       registers_arg(low_.fragment_registers(fragment), from, elements)});
+      const Expr from = arith::mul(arena, arith::add(arena, kk, arith::mul(arena, arith::add(arena, first, i), counts_.k)), elements);
+      low_.call(packing_of(low_.program().buffer(fragment).dtype), {registers_arg(to, arith::add(arena, start, arith::mul(arena, i, packed)), packed),
+                                                                          registers_arg(low_.fragment_registers(fragment), from, elements)});
     });
   }
 
@@ -337,17 +359,6 @@ class GemmLowering {
                           address_arg(low_.shared_access(b_.region.buffer, b_.at(arena, k, column)))});
   }
 
-  // AMD: lanes read A's rows, or B's columns, themselves.
-  void load_rows(BufferId to, Expr kk) {
-    const LaneOperand rows{a_.region, !a_.transposed, [&](Expr row, Expr k) { return a_.at(low_.arena(), row, k); }};
-    load_lane_words(low_, *plan_.atom, rows, to, kk, first_row(counts_.m * plan_.atom->m), counts_.m, plan_.atom->m);
-  }
-  void load_columns(BufferId to, Expr kk, Expr in, int64_t count) {
-    const LaneOperand columns{b_.region, b_.transposed, [&](Expr column, Expr k) { return b_.at(low_.arena(), k, column); }};
-    const Expr first = arith::add(low_.arena(), first_column(counts_.n * plan_.atom->n), arith::mul(low_.arena(), in, plan_.atom->n));
-    load_lane_words(low_, *plan_.atom, columns, to, kk, first, count, plan_.atom->n);
-  }
-
   // Of a sparse product, which is twice as deep: one matrix after the other along K.
   void load_deep_columns(BufferId to, Expr kk, Expr in) {
     Arena& arena = low_.arena();
@@ -368,32 +379,12 @@ class GemmLowering {
   const GemmPlan& plan_;
   Matrix a_, b_, c_;
   AtomCounts counts_;
+  bool a_in_tile_ = false;
   BufferId c_registers_ = kNoBuffer, metadata_ = kNoBuffer;
   std::map<BufferId, BufferId> spilled_;
 };
 
 }  // namespace
-
-Result<BufferId> Lower::operand_fragment(BufferId source, const std::function<std::vector<Expr>(Expr, Expr)>& at, DType dtype, const FragmentMap& map,
-                                         int64_t rows, int64_t columns) {
-  const BufferId result = new_fragment(dtype, map, "operand");
-  const auto padded = map.padded_shape();
-  if (padded[0] > rows || padded[1] > columns)
-    group(comment("operand padding"), [&] {
-      unrolled(map.registers(), [&](Expr r) { store({fragment_registers(result), {r}}, arena().constant(dtype, 0)); });
-    });
-  Parallel loop;
-  for (int64_t extent : {rows, columns}) {
-    loop.vars.push_back(program().add_var(VarKind::loop, DType::index, "i"));
-    loop.extents.push_back(extent);
-  }
-  const Expr i = program().var(loop.vars[0]), j = program().var(loop.vars[1]);
-  const VarId x = program().add_var(VarKind::let, program().buffer(source).dtype, "x");
-  loop.body.push_back(make_stmt(Let{x, nullptr, {source, at(i, j)}}));
-  loop.body.push_back(make_stmt(Store{{result, {i, j}}, arena().cast(program().var(x), dtype)}));
-  TILERT_TRY(ElementWise(*this, loop, map, comment("operand to registers"), {}).run());
-  return result;
-}
 
 Status Lower::gemm(const Stmt& stmt, const Gemm& gemm) { return GemmLowering(*this, stmt, gemm).run(); }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "layout/same_owner.h"
+#include "passes/element_wise.h"
 #include "passes/lower.h"
 #include "passes/region.h"
 
@@ -56,6 +57,99 @@ bool Lower::same_memory(BufferId a, BufferId b) const {
 Access Lower::further(Access at, int64_t elements) {
   at.indices.back() = simplify(arith::add(arena(), at.indices.back(), elements));
   return at;
+}
+
+Access Lower::shared_access(BufferId tile, const std::vector<Expr>& coordinates) {
+  const auto found = plan_.shared.find(tile);
+  if (found == plan_.shared.end()) return Access{tile, coordinates};  // flat scratch
+  const AddressMap& map = found->second;
+  // A staged tile's first coordinate is its slot.
+  const size_t staged = coordinates.size() - map.shape().size();
+  if (is_packed(program(), tile)) return packed_access(tile, coordinates, staged != 0);
+  Expr bytes = staged ? arith::mul(arena(), coordinates[0], map.stage_stride()) : index(0);
+  if (map.is_custom()) {
+    const LayoutHint& layout = program().buffer(tile).layout;
+    std::unordered_map<VarId, Expr> at;
+    for (size_t d = 0; d < layout.vars.size(); ++d) at[layout.vars[d]] = coordinates[d + staged];
+    const int64_t unit = map.element_bytes();
+    const Expr start = arith::floordiv(arena(), bytes, unit);  // slots are multiples of 128 bytes apart
+    return Access{lowered_.at(tile), {simplify(arith::add(arena(), start, substitute(arena(), layout.place, at)))}};
+  }
+  for (const AddressTerm& t : map.terms()) {
+    Expr piece = arith::floordiv(arena(), coordinates[static_cast<size_t>(t.dim) + staged], t.divisor);
+    if (t.modulus > 0) piece = arith::mod(arena(), piece, t.modulus);
+    bytes = arith::add(arena(), bytes, arith::mul(arena(), piece, t.stride));
+  }
+  bytes = simplify(bytes);
+  const int size = dtype_bytes(program().buffer(tile).dtype);
+  const Swizzle& s = map.swizzle();
+  Expr apart = index(0);
+  if (s.bits > 0) {
+    if (context_.target.is_hip()) std::tie(apart, bytes) = parts_of_period(bytes, s.period());
+    const Expr source = arith::mod(arena(), arith::floordiv(arena(), bytes, int64_t{1} << (s.base + s.shift)), int64_t{1} << s.bits);
+    bytes = arena().make(Op::bit_xor, {bytes, arith::mul(arena(), source, int64_t{1} << s.base)});
+  }
+  return Access{lowered_.at(tile), {simplify(arith::add(arena(), arith::floordiv(arena(), apart, size), arith::floordiv(arena(), bytes, size)))}};
+}
+
+// The terms of a sum that are multiples of the swizzle's period, which it leaves alone, and the others: a slot, or rows further on, is
+// then added to a place that a loop has computed before.
+std::pair<Expr, Expr> Lower::parts_of_period(Expr bytes, int64_t period) {
+  Expr apart = index(0), rest = index(0);
+  const std::function<void(Expr)> part = [&](Expr e) {
+    if (e->op == Op::add) return part(e->operand[0]), part(e->operand[1]);
+    Expr& side = facts().range(e).multiple_of(period) ? apart : rest;
+    side = arith::add(arena(), side, e);
+  };
+  part(bytes);
+  return {simplify(apart), simplify(rest)};
+}
+
+// Row-major, counted in elements; the plan has the map of the tile's bytes.
+Access Lower::packed_access(BufferId tile, const std::vector<Expr>& coordinates, bool staged) {
+  const Buffer& b = program().buffer(tile);
+  const size_t first = staged ? 1 : 0;
+  Expr offset = index(0);
+  for (size_t d = first; d < coordinates.size(); ++d)
+    offset = arith::add(arena(), arith::mul(arena(), offset, b.shape[d]), coordinates[d]);
+  if (staged)
+    offset = arith::add(arena(), offset, arith::mul(arena(), coordinates[0], plan_.shared.at(tile).stage_stride() * 8 / dtype_bits(b.dtype)));
+  return {lowered_.at(tile), {simplify(offset)}};
+}
+
+BufferId Lower::operand_tile(DType dtype, const std::vector<int64_t>& shape) {
+  Buffer b;
+  b.name = "operand";
+  b.dtype = dtype;
+  b.scope = Scope::shared;
+  for (int64_t extent : shape) b.shape.push_back(index(extent));
+  const BufferId id = program().add_buffer(std::move(b));
+  const int64_t bytes = dtype_bytes(dtype);
+  const auto swizzled = swizzled_map(shape, bytes);
+  plan_.shared.emplace(id, swizzled ? *swizzled : padded_map(shape, bytes, (shape.back() * bytes / 16) % 2 == 0 ? 16 : 0));
+  declare_shared(id);
+  return id;
+}
+
+Result<BufferId> Lower::operand_fragment(BufferId source, const std::function<std::vector<Expr>(Expr, Expr)>& at, DType dtype, const FragmentMap& map,
+                                         int64_t rows, int64_t columns) {
+  const BufferId result = new_fragment(dtype, map, "operand");
+  const auto padded = map.padded_shape();
+  if (padded[0] > rows || padded[1] > columns)
+    group(comment("operand padding"), [&] {
+      unrolled(map.registers(), [&](Expr r) { store({fragment_registers(result), {r}}, arena().constant(dtype, 0)); });
+    });
+  Parallel loop;
+  for (int64_t extent : {rows, columns}) {
+    loop.vars.push_back(program().add_var(VarKind::loop, DType::index, "i"));
+    loop.extents.push_back(extent);
+  }
+  const Expr i = program().var(loop.vars[0]), j = program().var(loop.vars[1]);
+  const VarId x = program().add_var(VarKind::let, program().buffer(source).dtype, "x");
+  loop.body.push_back(make_stmt(Let{x, nullptr, {source, at(i, j)}}));
+  loop.body.push_back(make_stmt(Store{{result, {i, j}}, arena().cast(program().var(x), dtype)}));
+  TILERT_TRY(ElementWise(*this, loop, map, comment("operand to registers"), {}).run());
+  return result;
 }
 
 void Lower::move(Access dst, Access src, int64_t count) {

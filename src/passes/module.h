@@ -99,6 +99,12 @@ struct RingPlan {
   bool staged = false;           // through registers: a tile to come is loaded before the work of a trip and stored after it
 };
 
+// What a thread holds of a tile to come: elements of a row that it loads together, and rows of a block that it turns on their way into
+// a tile that lies with its first dim together; 0 rows: it turns nothing (passes/held_copy.h).
+struct HeldPlan {
+  int64_t columns = 1, rows = 0;
+};
+
 // What the program asked of the compiler, and what came of it (passes/hints.h).
 struct HintOutcome {
   enum class Of : uint8_t { kernel, stages, prefer, eviction, multicast, split, layout } of = Of::kernel;
@@ -154,7 +160,7 @@ struct KernelPlan {
   std::map<uint32_t, GemmPlan> gemms;       // by ordinal
   std::map<uint32_t, FragmentMap> loops;    // element-wise loops, by ordinal
   std::map<uint32_t, RingPlan> rings;       // by ordinal
-  std::set<ir::BufferId> held;              // fragments of staged copies, whose loads are under way while a trip works
+  std::map<ir::BufferId, HeldPlan> held;    // fragments of staged copies, whose loads are under way while a trip works
   std::set<ir::BufferId> partial;           // fragments whose sums stay unfinished until read
   RolePlan roles;
   AsyncPlan async;

@@ -5,7 +5,7 @@
 
 #include "arith/build.h"
 #include "ir/visit.h"
-#include "layout/fragment_builders.h"
+#include "passes/held_copy.h"
 #include "passes/ring.h"
 
 namespace tilert::passes {
@@ -44,7 +44,8 @@ class RingRewriter {
     int stages;
     std::vector<StmtPtr> copies;
     std::vector<StmtPtr> lets;       // that their places are made of
-    BufferId read_slot, write_slot;  // scalars: the slot in use, the slot to fill next
+    BufferId read_slot, write_slot;  // scalars: the slot in use, the slot to fill next; or neither, where a trip's number says
+    bool always = false;             // staged: every trip has one to load, the last ones the last once more
     std::map<uint32_t, BufferId> held;  // staged: the fragments of the copies between memory and slot, by ordinal
   };
 
@@ -133,7 +134,7 @@ class RingRewriter {
     }
     return out;
   }
-  // A fragment for what each copy brings, in pieces of 16 bytes a thread where rows have them.
+  // A fragment for what each copy brings.
   void hold(Ring& ring, Block& out) {
     for (const StmtPtr& s : ring.copies) {
       const Region& dst = std::get<Copy>(s->node).dst;
@@ -142,11 +143,11 @@ class RingRewriter {
       b.dtype = program_.buffer(dst.buffer).dtype;
       b.scope = Scope::fragment;
       for (int64_t extent : dst.extents) b.shape.push_back(arena_.index(extent));
-      const int64_t width = 16 / dtype_bytes(b.dtype);
+      HeldLayout layout = held_layout(dst.extents, dtype_bytes(b.dtype), plan_.shared.at(dst.buffer), plan_.threads, warp_size_);
       const BufferId id = program_.add_buffer(std::move(b));
-      plan_.fragments.emplace(id, blocked_map(dst.extents, plan_.threads, width, warp_size_));
+      plan_.fragments.emplace(id, std::move(layout.map));
       ring.held[s->ordinal] = id;
-      plan_.held.insert(id);
+      plan_.held.emplace(id, layout.plan);
       out.push_back(make_stmt(Alloc{id}));
     }
   }
@@ -185,7 +186,9 @@ class RingRewriter {
   }
 
   Block rewrite_ring(const StmtPtr& s, const For& loop, const RingPlan& plan) {
-    Ring ring{&loop, plan.stages, {}, {}, slot_scalar("read_slot"), slot_scalar("write_slot"), {}};
+    Ring ring{&loop, plan.stages, {}, {}, kNoBuffer, kNoBuffer, false, {}};
+    ring.always = plan.staged && loop.step == 1 && loop.begin->is_constant() && loop.end->is_constant();
+    if (!by_number(ring)) ring.read_slot = slot_scalar("read_slot"), ring.write_slot = slot_scalar("write_slot");
     Block rest;
     for (const StmtPtr& b : loop.body) {
       if (std::count(plan.copies.begin(), plan.copies.end(), b->ordinal) && std::holds_alternative<Copy>(b->node))
@@ -203,33 +206,52 @@ class RingRewriter {
     if (plan.staged) hold(ring, out);
     Block hoisted = stage_buffers(ring, rest);
     for (StmtPtr& a : hoisted) out.push_back(std::move(a));
-    out.push_back(make_stmt(Alloc{ring.read_slot}));
-    out.push_back(make_stmt(Alloc{ring.write_slot}));
-    out.push_back(make_stmt(Store{{ring.read_slot, {}}, arena_.index(0)}));
-    out.push_back(make_stmt(Store{{ring.write_slot, {}}, arena_.index(plan.stages - 1)}));
+    if (!by_number(ring)) {
+      out.push_back(make_stmt(Alloc{ring.read_slot}));
+      out.push_back(make_stmt(Alloc{ring.write_slot}));
+      out.push_back(make_stmt(Store{{ring.read_slot, {}}, arena_.index(0)}));
+      out.push_back(make_stmt(Store{{ring.write_slot, {}}, arena_.index(plan.stages - 1)}));
+    }
     for (int i = 0; i < plan.stages - 1; ++i)
       for (StmtPtr& p : issue_all(ring, arith::add(arena_, loop.begin, i * loop.step), arena_.index(i))) out.push_back(std::move(p));
     For steady = loop;
     steady.kind = ForKind::serial;
+    if (by_number(ring)) steady.copies = plan.stages;
     steady.body = steady_body(ring, rest);
     out.push_back(make_stmt(std::move(steady), s->ordinal, s->location));
     out.push_back(call(Primitive::cp_async_wait, 0));
     return out;
   }
 
+  // Waves of 64 have registers for two trips side by side, in which the slots are constants and places in them parts of instructions.
+  bool by_number(const Ring& ring) const { return ring.always && ring.stages == 2 && warp_size_ == 64; }
+  Expr numbered_slot(const Ring& ring, int64_t further, Block& out) {
+    const VarId var = program_.add_var(VarKind::let, DType::index, "slot");
+    const Expr trip = arith::sub(arena_, program_.var(ring.loop->var), ring.loop->begin);
+    out.push_back(make_stmt(Let{var, arith::mod(arena_, arith::add(arena_, trip, further), ring.stages), {}}));
+    facts_.define(program_.var(var), arith::Range::between(0, ring.stages - 1));
+    return program_.var(var);
+  }
+
   Block steady_body(const Ring& ring, const Block& rest) {
     Block body;
     body.push_back(call(Primitive::cp_async_wait, ring.stages - 2));
-    const Expr read = read_slot(ring.read_slot, ring.stages, body);
-    const Expr write = read_slot(ring.write_slot, ring.stages, body);
-    const Expr ahead = arith::add(arena_, program_.var(ring.loop->var), (ring.stages - 1) * ring.loop->step);
+    const bool counted = by_number(ring);
+    const Expr read = counted ? numbered_slot(ring, 0, body) : read_slot(ring.read_slot, ring.stages, body);
+    const Expr write = counted ? numbered_slot(ring, 1, body) : read_slot(ring.write_slot, ring.stages, body);
+    Expr ahead = arith::add(arena_, program_.var(ring.loop->var), (ring.stages - 1) * ring.loop->step);
     const bool staged = !ring.held.empty();
-    for (StmtPtr& p : staged ? where_it_is(ring, ahead, load(ring, ahead)) : issue_all(ring, ahead, write)) body.push_back(std::move(p));
+    // Where the trips are known the last ones load the last tile again, to slots that nobody reads any more: under a condition the
+    // compiler would keep what is loaded apart from what was, and run out of registers beside large sums.
+    if (ring.always) ahead = arith::min(arena_, ahead, arena_.index(ring.loop->end->as_int() - 1));
+    const auto guarded = [&](Block copies) { return ring.always ? copies : where_it_is(ring, ahead, std::move(copies)); };
+    for (StmtPtr& p : staged ? guarded(load(ring, ahead)) : issue_all(ring, ahead, write)) body.push_back(std::move(p));
     for (const StmtPtr& b : use_slots(ring, block(rest), read)) body.push_back(b);
     if (staged) {
-      for (StmtPtr& p : where_it_is(ring, ahead, store(ring, write))) body.push_back(std::move(p));
+      for (StmtPtr& p : guarded(store(ring, write))) body.push_back(std::move(p));
       body.push_back(call(Primitive::cp_async_commit));
     }
+    if (counted) return body;
     body.push_back(advance(ring, ring.read_slot, read));
     body.push_back(advance(ring, ring.write_slot, write));
     return body;

@@ -145,6 +145,19 @@ int64_t slot_bytes(const Program& program, const KernelPlan& plan, BufferId tile
   return map == plan.shared.end() ? tile_bytes(program, tile) : map->second.stage_stride();
 }
 
+// AMD: of the tiles that fragments on the left of products go through (wave_product.h).
+int64_t operand_tile_bytes(const Program& program, const Kernel& kernel, const KernelPlan& plan) {
+  int64_t most = 0;
+  for_each_stmt(kernel.body, [&](const Stmt& s) {
+    const auto* g = std::get_if<Gemm>(&s.node);
+    if (!g || program.buffer(g->a.buffer).scope != Scope::fragment) return;
+    const auto found = plan.gemms.find(s.ordinal);
+    if (found == plan.gemms.end() || found->second.path != GemmPlan::Path::mma) return;
+    most = std::max(most, found->second.m * found->second.k * dtype_bytes(found->second.atom->a));
+  });
+  return most;
+}
+
 // What runs ahead asks of a trip some steps on whether it is one: its number must be one of 64 bits.
 bool counts_ahead(const Module& module, const For& loop) {
   constexpr int64_t kFar = int64_t{1} << 62, kWide = int64_t{1} << 32;  // 2^30 steps or more to the end of 64 bits
@@ -181,6 +194,7 @@ RingPlan plan_loop(const Module& module, const Kernel& kernel, const KernelPlan&
   for (BufferId id : all)
     if (program.buffer(id).scope == Scope::shared) other_bytes += slot_bytes(program, kernel_plan, id);
   other_bytes -= ring_bytes;
+  if (context.target.is_hip()) other_bytes += operand_tile_bytes(program, kernel, kernel_plan);
   const int64_t limit = context.device.shared_bytes;
   const int fitting = recommended_stages(ring_bytes, other_bytes, limit);
   plan.stages = loop.stages > 0 ? loop.stages : fitting;

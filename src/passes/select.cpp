@@ -65,8 +65,9 @@ int recommend_threads(const Program& program, const Kernel& kernel, const std::v
   // to a row.
   const bool wide = std::any_of(all.begin(), all.end(), [&](const Product& p) { return program.buffer(p.gemm->c.buffer).dtype == DType::f64; });
   // A lane of RDNA has more of the operands, and 256 registers in all.
-  const int64_t per_thread = !has_products ? 40 : target.is_hip() && target.warp_size == 32 ? 64 : wide ? 96 : 128;
-  const int most = has_products ? 256 : 512;
+  const bool rdna = target.is_hip() && target.warp_size == 32;
+  const int64_t per_thread = !has_products ? 40 : rdna ? 64 : wide ? 96 : 128;
+  const int most = has_products && !rdna ? 256 : 512;
   const int64_t row_warps = has_products ? most_row_warps(kernel, all) : most_line_warps(program, kernel);
   int threads = 128;
   while (threads < most && words > per_thread * threads) {
@@ -119,9 +120,18 @@ std::vector<const Atom*> wave_atoms(const Program& program, const Gemm& gemm, co
   return atoms_for(target, operand, operand, sum);
 }
 
+// AMD: registers of a lane that sums, a step's rows and two instructions' columns (wave_product.h) lack.
+double registers_lacking(const Atom& atom, const AtomCounts& counts, int warps, const Target& target) {
+  if (!target.is_hip()) return 0;
+  constexpr int64_t kOthers = 40;  // copies that run ahead, places
+  const int64_t each = atom.a_registers() * dtype_bytes(atom.a) / 4, sums = counts.m * counts.n * atom.c_registers() * dtype_bytes(atom.c) / 4;
+  const int64_t room = std::min(target.max_registers_per_thread, target.registers_per_sm / (warps * target.warp_size));
+  return static_cast<double>(std::max<int64_t>(sums + (counts.m + 2) * each + kOthers - room, 0));
+}
+
 // Rows to warps while a warp keeps at least one atom; a product whose left side is a fragment, or whose result is reduced
 // along rows later, keeps whole rows in a warp.
-WarpGrid warp_grid(const Program& program, const Gemm& gemm, const Atom& atom, const GemmPlan& plan, int warps, bool rows_only) {
+WarpGrid warp_grid(const Program& program, const Gemm& gemm, const Atom& atom, const GemmPlan& plan, int warps, bool rows_only, const Target& target) {
   const bool a_fragment = program.buffer(gemm.a.buffer).scope == Scope::fragment;
   WarpGrid best{warps, 1, 1};
   double best_cost = 1e30;
@@ -135,6 +145,7 @@ WarpGrid warp_grid(const Program& program, const Gemm& gemm, const Atom& atom, c
     // Shared memory traffic of a warp per product, and work on padding; fragments on the left must not be split apart.
     double cost = static_cast<double>(counts.m * atom.m + counts.n * atom.n) / static_cast<double>(counts.m * counts.n) +
                   16 * (padded / static_cast<double>(plan.m * plan.n) - 1);
+    cost += registers_lacking(atom, counts, warps, target);
     if ((a_fragment || rows_only) && grid.n != 1 && gemm.split == WarpSplit::automatic) cost += 1000;
     if (cost < best_cost) {
       best_cost = cost;
@@ -166,8 +177,8 @@ bool exact(const AtomCounts& counts, const Atom& atom, const WarpGrid& grid, con
 }
 
 // Multiply-adds that the instructions make, padding included.
-double padded_work(const Program& program, const Kernel& kernel, const Gemm& gemm, const Atom& atom, const GemmPlan& plan, int warps) {
-  const WarpGrid grid = warp_grid(program, gemm, atom, plan, warps, wants_rows(kernel, gemm));
+double padded_work(const Program& program, const Kernel& kernel, const Gemm& gemm, const Atom& atom, const GemmPlan& plan, int warps, const Target& target) {
+  const WarpGrid grid = warp_grid(program, gemm, atom, plan, warps, wants_rows(kernel, gemm), target);
   const AtomCounts counts = atom_counts(atom, plan.m, plan.n, plan.k, grid);
   return static_cast<double>(counts.m * atom.m * grid.m) * static_cast<double>(counts.n * atom.n * grid.n) * static_cast<double>(counts.k * atom.k);
 }
@@ -188,7 +199,7 @@ Result<GemmPlan> plan_gemm(const Program& program, const Kernel& kernel, const P
   for (const Atom* atom : by_lanes ? wave_atoms(program, gemm, context.target) : atoms_for(context.target, operand, operand, result, gemm.sparse())) {
     if (atom->is_wgmma() || !primitive_from_name(mma_primitive(*atom)) || threads % context.target.warp_size != 0) continue;
     // AMD's come in two sizes: the one with less padding, else the larger.
-    const double padded = context.target.is_hip() ? padded_work(program, kernel, gemm, *atom, plan, warps) : 0;
+    const double padded = context.target.is_hip() ? padded_work(program, kernel, gemm, *atom, plan, warps, context.target) : 0;
     if (plan.atom && (padded > least || (padded == least && atom->m <= plan.atom->m))) continue;
     plan.path = GemmPlan::Path::mma;
     plan.atom = atom;
@@ -201,7 +212,7 @@ Result<GemmPlan> plan_gemm(const Program& program, const Kernel& kernel, const P
     plan.reason = fmt::format("{} has no matrix instruction of {} into {}", context.target.text, dtype_text(operand), dtype_text(result));
     return plan;
   }
-  const WarpGrid grid = warp_grid(program, gemm, *plan.atom, plan, warps, wants_rows(kernel, gemm));
+  const WarpGrid grid = warp_grid(program, gemm, *plan.atom, plan, warps, wants_rows(kernel, gemm), context.target);
   plan.warps_m = static_cast<int>(grid.m);
   plan.warps_n = static_cast<int>(grid.n);
   const bool fits = exact(atom_counts(*plan.atom, m, n, plan.k, grid), *plan.atom, grid, plan);

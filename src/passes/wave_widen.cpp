@@ -18,7 +18,8 @@ Primitive widening(DType from, DType to) {
 
 bool is_widened(Lower& low, const Atom& atom, const LaneOperand& operand) { return dtype_bits(own_type(low, operand)) < dtype_bits(atom.a); }
 
-void load_widened_words(Lower& low, const Atom& atom, const LaneOperand& operand, BufferId to, Expr kk, Expr first, int64_t count, int64_t lines) {
+void load_widened_words(Lower& low, const Atom& atom, const LaneOperand& operand, BufferId to, Expr start, Expr kk, Expr first, int64_t count,
+                        int64_t lines) {
   Arena& arena = low.arena();
   const int64_t elements = atom.a_registers(), words = elements * dtype_bytes(atom.a) / 4;
   const AddressMap& map = low.plan().shared.at(operand.region.buffer);
@@ -33,7 +34,7 @@ void load_widened_words(Lower& low, const Atom& atom, const LaneOperand& operand
     const Expr across = arith::add(arena, arith::add(arena, first, arith::mul(arena, i, lines)), line);
     const Expr along = arith::add(arena, arith::mul(arena, kk, atom.k), part);
     const auto place = [&](Expr e) { return low.shared_access(operand.region.buffer, operand.at(across, arith::add(arena, along, e))); };
-    const CallArg words_of = registers_arg(to, arith::mul(arena, i, words), words);
+    const CallArg words_of = registers_arg(to, arith::add(arena, start, arith::mul(arena, i, words)), words);
     if (together) return low.call(widening(own_type(low, operand), atom.a), {words_of, address_arg(place(low.index(0)))});
     const BufferId own = low.registers(atom.a, elements, "own");
     low.unrolled(elements, [&](Expr e) { low.store({own, {e}}, arena.cast(low.read(place(e), "x"), atom.a)); });

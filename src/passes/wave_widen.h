@@ -9,7 +9,7 @@ namespace tilert::passes {
 bool is_widened(Lower& low, const Atom& atom, const LaneOperand& operand);
 
 // As load_lane_words: exactly, infinities and NaN too.
-void load_widened_words(Lower& low, const Atom& atom, const LaneOperand& operand, ir::BufferId to, ir::Expr kk, ir::Expr first, int64_t count,
-                        int64_t lines);
+void load_widened_words(Lower& low, const Atom& atom, const LaneOperand& operand, ir::BufferId to, ir::Expr start, ir::Expr kk, ir::Expr first,
+                        int64_t count, int64_t lines);
 
 }  // namespace tilert::passes

@@ -175,60 +175,6 @@ INSTANTIATE_TEST_SUITE_P(Clang, SisterChips,
                                          Sister{"gfx1200", "gfx1201"}),
                          [](const auto& info) { return std::string(info.param.target); });
 
-tl::Program staged_product() {
-  tl::Builder b("staged_product");
-  const int n = 1024;
-  auto x = b.input("x", tl::f16, {n, n}), w = b.input("w", tl::f16, {n, n}), y = b.output("y", tl::f32, {n, n});
-  b.grid({n / 128, n / 128}, [&](tl::Index column, tl::Index row) {
-    auto a = b.shared(tl::f16, {128, 32}), c = b.shared(tl::f16, {32, 128});
-    auto acc = b.fragment(tl::f32, {128, 128});
-    b.clear(acc);
-    b.pipelined(n / 32, tl::stages(2), [&](tl::Index k) {
-      b.copy(x(row * 128, k * 32), a);
-      b.copy(w(k * 32, column * 128), c);
-      b.gemm(a, c, acc);
-    });
-    b.copy(acc, y(row * 128, column * 128));
-  });
-  return b.finish();
-}
-
-// Per trip of 32 along K: two waves of 64 lanes, each 64x128, or eight of 32 lanes, each 32x64.
-TEST(Clang, AProductReadsSharedMemoryWideAndKeepsLoadsInFlightOnCdna) {
-  for (const char* tool : {kClang, kDisassembler})
-    if (!fs::exists(tool)) GTEST_SKIP() << "no " << tool << " on this machine";
-  auto context = test_context();
-  ASSERT_TRUE(context) << context.error().text();
-  const tl::Program program = staged_product();
-  for (const char* target : {"gfx90a", "gfx942", "gfx1100", "gfx1201"}) {
-    tilert_kernel_options options{};
-    options.struct_size = sizeof options;
-    options.target = target;
-    tilert_kernel* kernel = nullptr;
-    ASSERT_EQ(tilert_kernel_create(context->get(), program.get(), &options, &kernel, nullptr), TILERT_OK) << target;
-    tilert_variant* raw = nullptr;
-    ASSERT_EQ(tilert_kernel_variant(kernel, 0, &raw), TILERT_OK);
-    std::string assembly;
-    EXPECT_EQ(fault(tl::Variant(raw).text().value(), target, &assembly), "") << target;
-    tilert_kernel_release(kernel);
-    EXPECT_EQ(total(assembly, R"(\.private_segment_fixed_size)"), 0) << target;
-    const std::regex product("v_mfma_f32_32x32x8|v_wmma_f32_16x16x16");
-    const std::sregex_iterator first(assembly.begin(), assembly.end(), product), end;
-    ASSERT_NE(first, end) << target;
-    const auto products = std::distance(first, end);
-    const bool cdna = std::string(target).starts_with("gfx9");
-    EXPECT_EQ(products, cdna ? 32 : 16) << target;
-    const auto last = std::next(first, products - 1);
-    const std::string before = assembly.substr(0, static_cast<size_t>(first->position()));
-    const size_t load = before.rfind("global_load");
-    ASSERT_NE(load, before.npos) << target;
-    const std::string between = assembly.substr(load, static_cast<size_t>(last->position()) - load);
-    // On RDNA the barrier in front of the products waits for them (docs/amd.md).
-    if (cdna) EXPECT_EQ(between.find("vmcnt"), between.npos) << target << ": waits for loads before its products are issued";
-    EXPECT_NE(between.find(cdna ? "ds_read_b128" : "ds_load_b128"), between.npos) << target;
-  }
-}
-
 std::vector<HipPart> hip_parts() {
   std::vector<HipPart> out;
   for (const char* target : {"gfx942", "gfx1100"})

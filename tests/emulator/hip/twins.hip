@@ -13,6 +13,16 @@ TL_DEV void tl_schedule_fence() {}
 template <int N, class T>
 TL_DEV void tl_keep(T (&)[N]) {}
 
+//@ tl_hold_sums
+template <int N, class T>
+TL_DEV void tl_hold_sums(T (&)[N]) {}
+
+//@ tl_turn_block
+template <int C, int R, class T>
+TL_DEV void tl_turn_block(T (&dst)[C * R], const T (&src)[C * R]) {
+  for (int i = 0; i < C * R; ++i) dst[i % C * R + i / C] = src[i];
+}
+
 //@ tl_load_words
 template <int N, class T>
 TL_DEV void tl_load_words(tl_u32 (&r)[N], const T* src, int line = __builtin_LINE()) {
