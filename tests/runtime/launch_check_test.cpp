@@ -104,6 +104,18 @@ TEST_F(LaunchCheck, RanksShapesAndStridesMustFit) {
   expect_refused(*loaded, contiguous, Code::kShape, 1, "stride 96 in dim 0; the kernel takes 64");
 }
 
+// It would read zeros where its coordinates wrap.
+TEST_F(LaunchCheck, ATensorThatTheCopyEngineCannotCountIsRefused) {
+  const auto loaded = load(device_, tma_gemm());
+  constexpr int64_t kMost = (int64_t{1} << 31) - 1024;
+  Call beyond = gemm_call(4, kMost + 64, kMost + 64, stream_);
+  EXPECT_EQ(beyond.launch(*loaded), Code::kShape);
+  EXPECT_EQ(beyond.failure.argument, 0);
+  EXPECT_NE(beyond.message().find("size 2147482688 in dim 1; the copy engine counts to 2147482624"), std::string::npos) << beyond.message();
+  EXPECT_EQ(FAKE(fake_launch_count)(), 0);
+  EXPECT_EQ(gemm_call(4, kMost, kMost, stream_).launch(*loaded), Code::kOk);
+}
+
 TEST_F(LaunchCheck, DimsAreCountedGivenOrFoundInShapes) {
   const auto loaded = load(device_, tma_gemm());
   Call count = gemm_call(4, 64, 64);
