@@ -28,6 +28,8 @@ struct Product {
   int64_t lda = 0, ldb = 0, ldc = 0;
   uint64_t epilogue_bytes = 0;
 
+  // Points to what `machine` says, which outlives it.
+  tilert_product raw(Machine&& machine) const = delete;
   tilert_product raw(const Machine& machine) const {
     tilert_product p{};
     p.struct_size = sizeof p;

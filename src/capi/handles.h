@@ -55,8 +55,8 @@ struct tilert_program : tilert::capi::HandleBase {
   explicit tilert_program(std::shared_ptr<const tilert::ir::Program> p);
   std::shared_ptr<const tilert::ir::Program> program;
   bool has_source = false;
-  std::once_flag text_once, hash_once;
-  std::string text, hash;
+  std::mutex mutex;  // of both; not call_once, through whose C frames an exception ends the process where libgcc is linked statically
+  std::optional<std::string> text, hash;
 };
 
 struct tilert_context : tilert::capi::HandleBase {

@@ -33,9 +33,10 @@ tilert_status tilert_program_text(tilert_program* program, const char** text, si
   return capi::guard(error, [&]() -> Status {
     TILERT_TRY(capi::check(program, "program"));
     if (!text || !size) return make_error(Code::kInvalidArgument, "{} is NULL", text ? "size" : "text");
-    std::call_once(program->text_once, [&] { program->text = ir::print(*program->program); });
-    *text = program->text.c_str();
-    *size = program->text.size();
+    const std::lock_guard lock(program->mutex);
+    if (!program->text) program->text = ir::print(*program->program);
+    *text = program->text->c_str();
+    *size = program->text->size();
     return {};
   });
 }
@@ -44,8 +45,9 @@ tilert_status tilert_program_hash(tilert_program* program, const char** hash, ti
   return capi::guard(error, [&]() -> Status {
     TILERT_TRY(capi::check(program, "program"));
     if (!hash) return make_error(Code::kInvalidArgument, "hash is NULL");
-    std::call_once(program->hash_once, [&] { program->hash = sha256_hex(ir::canonical_text(*program->program)); });
-    *hash = program->hash.c_str();
+    const std::lock_guard lock(program->mutex);
+    if (!program->hash) program->hash = sha256_hex(ir::canonical_text(*program->program));
+    *hash = program->hash->c_str();
     return {};
   });
 }

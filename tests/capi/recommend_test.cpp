@@ -6,6 +6,8 @@
 
 namespace {
 
+const tl::Machine kMachine;
+
 using testing::HasSubstr;
 
 tl::Product served(int64_t m) {
@@ -29,7 +31,7 @@ TEST(Recommend, AsManyChoicesAsAskedForTheFastestFirst) {
 }
 
 TEST(Recommend, TheDefaultIsAHopperAndItsClass) {
-  tilert_product p = served(512).raw({});
+  tilert_product p = served(512).raw(kMachine);
   tilert_product_choice named{}, plain{}, given{};
   named.struct_size = plain.struct_size = given.struct_size = sizeof named;
   uint32_t count = 1;
@@ -62,7 +64,7 @@ TEST(Recommend, TimesThatNoCounterHoldsAreTheMost) {
 }
 
 TEST(Recommend, ElementsAreAsLargeAsTheFirstSays) {
-  const tilert_product p = served(256).raw({});
+  const tilert_product p = served(256).raw(kMachine);
   struct Longer {
     tilert_product_choice choice;
     uint64_t beyond[2];
@@ -94,12 +96,12 @@ std::string refused(const tilert_product& p, tilert_status status) {
 }
 
 TEST(Recommend, AWrongQuestionIsAnErrorThatSaysWhatIsWrong) {
-  tilert_product p = served(16).raw({});
+  tilert_product p = served(16).raw(kMachine);
   p.target = "sm_12";
   EXPECT_THAT(refused(p, TILERT_UNSUPPORTED), HasSubstr("sm_12"));
   p.target = "cpu:x86-64-v3";
   EXPECT_THAT(refused(p, TILERT_UNSUPPORTED), HasSubstr("no cost model"));
-  p = served(16).raw({});
+  p = served(16).raw(kMachine);
   p.target = nullptr;
   p.flags = 64;
   EXPECT_THAT(refused(p, TILERT_INVALID_ARGUMENT), HasSubstr("unknown flags"));
