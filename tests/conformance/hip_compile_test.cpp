@@ -1,86 +1,24 @@
 // A sample of all cases as HIP C++ for AMD GPUs, compiled by clang 19, where the machine has it: no instruction that the target
 // lacks, and spills in few. What is refused is refused by name.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <functional>
-#include <regex>
 #include <set>
-#include <sstream>
 
+#include "conformance/hip_assembly.h"
 #include "conformance/runner.h"
-
-extern char** environ;
 
 namespace tilert::conformance {
 namespace {
 
-namespace fs = std::filesystem;
-
 constexpr int kHipShards = 4;
-constexpr const char *kClang = "/usr/bin/clang-19", *kDisassembler = "/usr/bin/llvm-objdump-19";
 
 struct HipPart {
   const char* target;
   int shard;
 };
 void PrintTo(const HipPart& part, std::ostream* out) { *out << part.target << " part " << part.shard; }
-
-std::string text_of(const fs::path& path) {
-  std::ifstream in(path);
-  std::stringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
-
-// Empty, or what the command said.
-std::string run_command(std::vector<std::string> command, const fs::path& log, const fs::path& out = "/dev/null") {
-  std::vector<char*> arguments;
-  for (std::string& word : command) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, 2, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  pid_t child = 0;
-  int status = -1;
-  if (posix_spawn(&child, arguments[0], &actions, nullptr, arguments.data(), environ) != 0 || waitpid(child, &status, 0) != child) status = -1;
-  posix_spawn_file_actions_destroy(&actions);
-  return status == 0 ? "" : "does not compile: " + text_of(log).substr(0, 2000);
-}
-
-// The sum of the numbers behind a word of the assembly.
-int64_t total(const std::string& text, const char* word) {
-  int64_t sum = 0;
-  const std::regex pattern(std::string(word) + R"(:\s*(\d+))");
-  for (std::sregex_iterator at(text.begin(), text.end(), pattern), end; at != end; ++at) sum += std::stoll((*at)[1]);
-  return sum;
-}
-
-// Empty, or what is wrong with the source as clang compiles it; the assembly, where asked for.
-std::string fault(const std::string& source, const std::string& target, std::string* assembly = nullptr) {
-  const fs::path folder = fs::temp_directory_path(), base = folder / ("tilert_hip_" + std::to_string(getpid()));
-  const fs::path in = base.string() + ".hip", out = base.string() + ".s", object = base.string() + ".o", log = base.string() + ".log";
-  std::ofstream(in) << source;
-  std::vector<std::string> command{kClang, "-x", "hip", "--cuda-device-only", "-nogpulib", "-nogpuinc", "--offload-arch=" + target, "-O3",
-                                   "-std=c++17", "-Werror", "-Wno-unused-value", "-Wno-parentheses-equality", "-S", in, "-o", out};
-  if (target.starts_with("gfx1")) command.push_back("-mcumode");
-  std::string wrong = run_command(std::move(command), log);
-  const std::string text = text_of(out);
-  if (wrong.empty()) wrong = run_command({kClang, "-target", "amdgcn-amd-amdhsa", "-mcpu=" + target, "-c", out, "-o", object}, log);
-  if (wrong.empty()) wrong = run_command({kDisassembler, "-d", "--mcpu=" + target, object}, log, in);
-  if (wrong.empty() && text_of(in).find(".long") != std::string::npos) wrong = "an instruction that the target lacks";
-  if (wrong.empty() && total(text, R"(\.vgpr_spill_count)")) wrong = "spills";
-  for (const fs::path& file : {in, out, object, log}) fs::remove(file);
-  if (assembly) *assembly = text;
-  return wrong;
-}
 
 std::string why_no_text(const tl::Error& error) { return (error.status() == TILERT_UNSUPPORTED ? "refused: " : "") + error.text(); }
 
@@ -91,7 +29,7 @@ class Looked {
   std::string operator()(const tl::Variant& variant) {
     const auto text = variant.text();
     if (!text) return why_no_text(text.error());
-    return seen_.insert(*text).second ? fault(*text, target_) : std::string();
+    return seen_.insert(*text).second ? hip_fault(*text, target_) : std::string();
   }
 
  private:
@@ -102,8 +40,7 @@ class Looked {
 class EveryAmdTarget : public testing::TestWithParam<HipPart> {};
 
 TEST_P(EveryAmdTarget, CompilesTheSampleByClang) {
-  for (const char* tool : {kClang, kDisassembler})
-    if (!fs::exists(tool)) GTEST_SKIP() << "no " << tool << " on this machine";
+  if (const std::string missing = missing_hip_tool(); !missing.empty()) GTEST_SKIP() << "no " << missing << " on this machine";
   auto context = test_context();
   ASSERT_TRUE(context) << context.error().text();
   const char* const only = std::getenv("TILERT_HIP_CASES");  // all cases whose text holds that
@@ -119,9 +56,9 @@ TEST_P(EveryAmdTarget, CompilesTheSampleByClang) {
     const std::string wrong = each_variant(context->get(), scenario, *built, GetParam().target, false, std::ref(looked));
     const bool is_refused = wrong.starts_with("refused: ");
     if (is_refused && std::getenv("TILERT_HIP_REFUSED")) std::cout << trials[i].text() << ": " << wrong << "\n";
-    if (wrong == "spills" && std::getenv("TILERT_HIP_REFUSED")) std::cout << trials[i].text() << ": spills\n";
-    spilled += wrong == "spills";
-    EXPECT_TRUE(wrong.empty() || is_refused || wrong == "spills") << trials[i].text() << " for " << GetParam().target << ": " << wrong;
+    if (wrong == kSpills && std::getenv("TILERT_HIP_REFUSED")) std::cout << trials[i].text() << ": " << kSpills << "\n";
+    spilled += wrong == kSpills;
+    EXPECT_TRUE(wrong.empty() || is_refused || wrong == kSpills) << trials[i].text() << " for " << GetParam().target << ": " << wrong;
     (is_refused ? refused : compiled) += 1;
   }
   if (only) return;
@@ -137,8 +74,7 @@ void PrintTo(const Sister& sister, std::ostream* out) { *out << sister.target; }
 class SisterChips : public testing::TestWithParam<Sister> {};
 
 TEST_P(SisterChips, CompileByClangWhatTheirSistersDo) {
-  for (const char* tool : {kClang, kDisassembler})
-    if (!fs::exists(tool)) GTEST_SKIP() << "no " << tool << " on this machine";
+  if (const std::string missing = missing_hip_tool(); !missing.empty()) GTEST_SKIP() << "no " << missing << " on this machine";
   auto context = test_context();
   ASSERT_TRUE(context) << context.error().text();
   Looked looked(GetParam().target);
@@ -162,8 +98,8 @@ TEST_P(SisterChips, CompileByClangWhatTheirSistersDo) {
       return looked(variant);
     };
     const std::string wrong = each_variant(context->get(), scenario, *built, GetParam().target, false, look);
-    spilled += wrong == "spills";
-    EXPECT_TRUE(wrong.empty() || wrong.starts_with("refused: ") || wrong == "spills") << trial.text() << " for " << GetParam().target << ": " << wrong;
+    spilled += wrong == kSpills;
+    EXPECT_TRUE(wrong.empty() || wrong.starts_with("refused: ") || wrong == kSpills) << trial.text() << " for " << GetParam().target << ": " << wrong;
   }
   EXPECT_GE(compiled, 4u);
   EXPECT_LE(4 * spilled, compiled);
